@@ -1,0 +1,27 @@
+// Two projects: "unit" needs nothing but Node; "lab" drives the embedded lab and the real engine.
+const common = {
+  transform: {
+    "^.+\\.ts$": [
+      "@swc/jest",
+      { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "commonjs" } },
+    ],
+  },
+  // @pulumi/pulumi keeps an AsyncLocalStorage that jest 30 would delete between files, with a warning.
+  testEnvironmentOptions: { globalsCleanup: "off" },
+};
+
+module.exports = {
+  projects: [
+    {
+      ...common,
+      displayName: "unit",
+      testMatch: ["<rootDir>/test/**/*.test.ts"],
+      testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/lab/"],
+    },
+    {
+      ...common,
+      displayName: "lab",
+      testMatch: ["<rootDir>/test/lab/**/*.test.ts"],
+    },
+  ],
+};
