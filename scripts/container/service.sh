@@ -1,0 +1,223 @@
+# Run one inference service: install its files, start it, and hold it to its health gate. When a changed service fails
+# the gate, the last good files and environment come back and serve again; a first one that fails is left stopped.
+#
+# uses: step files packages
+# arguments: name, unit, python (interpreter of its environment), environment (the link), target (what it must point
+#            to), restart=DIGEST (of all that a running process was started with), gate=DIGEST (of that and of the gate's
+#            specification), spec (path of the gate's specification), user (account that runs it; may be root),
+#            home (its folder for caches)
+# secrets: serviceApiKey (optional)
+# texts: every file of the service under its absolute path
+# facts: mainPid, healthy
+
+LIBRARY=/usr/local/lib/proxmox-gpu-stack
+
+record() {
+  printf '/var/lib/proxmox-gpu-stack/services/%s' "$(argument name)"
+}
+
+unit() {
+  argument unit
+}
+
+# Absolute paths of the texts that travelled, in a stable order.
+service_files() {
+  printf '%s\n' "${!FILES[@]}" | grep '^/' | sort
+}
+
+recorded() {
+  cat "$(record)/$1" 2>/dev/null || true
+}
+
+property() {
+  systemctl show --property="$1" --value "$(unit)"
+}
+
+secret_file() {
+  printf '/etc/proxmox-gpu-stack/services/%s/api-key' "$(argument name)"
+}
+
+check_secret() {
+  if [[ -n ${SECRETS[serviceApiKey]:-} ]]; then
+    # Compared without ever showing it.
+    same_text "$(secret_file)" "${SECRETS[serviceApiKey]}" || differs "the API key is not the declared one"
+  elif [[ -e $(secret_file) ]]; then
+    differs "an API key is on the machine, none is declared"
+  fi
+}
+
+step_check() {
+  local path
+  while IFS= read -r path; do
+    check_text "$path" "${FILES[$path]}"
+  done < <(service_files)
+  check_secret
+  [[ $(readlink "$(argument environment)" 2>/dev/null) == "$(argument target)" ]] ||
+    differs "$(argument environment) does not point to $(argument target)"
+  systemctl is-enabled --quiet "$(unit)" 2>/dev/null || differs "$(unit) is not enabled"
+  [[ $(property ActiveState) == active ]] || differs "$(unit) is $(property ActiveState)"
+  [[ $(recorded running) == "$(argument restart)" ]] || differs "$(unit) was not started with what is declared"
+  [[ $(recorded good) == "$(argument gate)" ]] || differs "$(unit) has not passed its health gate"
+}
+
+make_account() {
+  local user home
+  user=$(argument user)
+  home=$(argument home)
+  if [[ $user != root ]] && ! getent passwd "$user" >/dev/null; then
+    useradd --system --user-group --home-dir "$home" --shell /usr/sbin/nologin "$user" ||
+      fail "the account $user could not be made"
+  fi
+  install -d -m 755 /var/lib/proxmox-gpu-stack /var/lib/proxmox-gpu-stack/services "$(record)"
+  install -d -m 750 -o "$user" -g "$(id -gn "$user")" "$home"
+}
+
+# systemd says what it does not understand on stderr only; the exit code is 0 all the same.
+verify_unit() {
+  local folder problems path
+  folder=$(mktemp -d)
+  while IFS= read -r path; do
+    [[ $path == /etc/systemd/system/* ]] && printf '%s' "${FILES[$path]}" >"$folder/${path##*/}"
+  done < <(service_files)
+  problems=$(systemd-analyze verify --man=no "$folder"/*.service 2>&1 >/dev/null | grep -F "$folder" || true)
+  rm -rf "$folder"
+  [[ -z $problems ]] || fail "systemd does not accept the unit: $problems" "this is a fault of the program: report it with this text"
+}
+
+install_service_files() {
+  local path
+  while IFS= read -r path; do
+    if [[ $path == /etc/proxmox-gpu-stack/* ]]; then
+      put_text "$path" 640 "${FILES[$path]}"
+      chgrp "$(id -gn "$(argument user)")" "$path"
+    else
+      put_text "$path" 644 "${FILES[$path]}"
+    fi
+  done < <(service_files)
+  if [[ -n ${SECRETS[serviceApiKey]:-} ]]; then
+    put_text "$(secret_file)" 600 "${SECRETS[serviceApiKey]}"
+  else
+    rm -f "$(secret_file)"
+  fi
+}
+
+point_environment() {
+  [[ -e $1/.complete ]] || fail "environment $1 is not there" "its step must run first: \`up\` without --target"
+  ln -sfn "$1" "$(argument environment).next"
+  mv -T "$(argument environment).next" "$(argument environment)"
+}
+
+timers() {
+  local path
+  while IFS= read -r path; do
+    [[ $path == /etc/systemd/system/*.timer ]] && printf '%s\n' "${path##*/}"
+  done < <(service_files)
+  return 0
+}
+
+show_journal() {
+  say "--- last lines of $(unit)"
+  journalctl --no-pager --quiet --output=cat --lines=20 --unit="$(unit)" >&2 || true
+}
+
+start_service() {
+  systemctl daemon-reload
+  systemctl reset-failed "$(unit)" 2>/dev/null || true
+  say "starting $(unit)"
+  systemctl restart "$(unit)" </dev/null
+}
+
+# pass_gate: 0 when the service is healthy; its last line is JSON and becomes facts.
+pass_gate() {
+  local output status=0
+  output=$(mktemp)
+  PYTHONPATH=$LIBRARY PYTHONDONTWRITEBYTECODE=1 "$(argument python)" -u -m sglang_probe gate --spec "$(argument spec)" </dev/null |
+    tee "$output" | { grep --line-buffered -v '^{' >&2 || true; }
+  status=${PIPESTATUS[0]}
+  GATE_RESULT=$(tail -n 1 "$output")
+  rm -f "$output"
+  return "$status"
+}
+
+# What serves now and passed its gate is kept, whole, for a rollback.
+keep_as_good() {
+  local aside path
+  aside=$(record)/good-files.next
+  rm -rf "$aside"
+  while IFS= read -r path; do
+    install -D -m 644 "$path" "$aside$path"
+  done < <(service_files)
+  rm -rf "$(record)/good-files"
+  mv -T "$aside" "$(record)/good-files"
+  put_text "$(record)/environment" 644 "$(argument target)"
+  put_text "$(record)/good-restart" 644 "$(argument restart)"
+  put_text "$(record)/good" 644 "$(argument gate)"
+}
+
+# 0 when the last good version serves again.
+roll_back() {
+  local good=$(record)/good-files path
+  [[ -d $good && -e $(record)/environment && -e $(cat "$(record)/environment")/.complete ]] || return 1
+  say "rolling back to the last version that passed its gate"
+  while IFS= read -r path; do
+    put_text "${path#"$good"}" 644 "$(cat "$path")
+"
+  done < <(find "$good" -type f)
+  point_environment "$(cat "$(record)/environment")"
+  put_text "$(record)/running" 644 "$(recorded good-restart)"
+  start_service && pass_gate
+}
+
+give_up() {
+  local cause=$1
+  show_journal
+  if [[ -n $(recorded good) ]]; then
+    if roll_back; then
+      fail "$cause" "the last good version serves again; correct the stack and run \`up\`"
+    fi
+    fail "$cause; and the last good version does not pass its gate any more" "see the lines above and: journalctl -u $(unit)"
+  fi
+  systemctl disable --quiet "$(unit)" 2>/dev/null || true
+  systemctl stop "$(unit)" || true
+  rm -f "$(record)/running"
+  fail "$cause" "the service is stopped, nothing restarts behind your back; correct the stack and run \`up\`"
+}
+
+step_apply() {
+  local timer
+  make_account
+  verify_unit
+  install_service_files
+  point_environment "$(argument target)"
+  systemctl daemon-reload
+  if [[ $(property ActiveState) != active || $(recorded running) != "$(argument restart)" ]]; then
+    put_text "$(record)/running" 644 "$(argument restart)"
+    start_service || give_up "$(unit) does not start"
+  fi
+  say "waiting for $(unit) to pass its health gate"
+  pass_gate || give_up "$(unit) does not pass its health gate: $GATE_RESULT"
+  systemctl enable --quiet "$(unit)"
+  while IFS= read -r timer; do
+    systemctl enable --quiet --now "$timer"
+  done < <(timers)
+  keep_as_good
+}
+
+step_facts() {
+  fact mainPid "$(property MainPID)"
+  [[ $(recorded good) == "$(argument gate)" ]] && fact healthy true || fact healthy false
+}
+
+step_remove() {
+  local path timer
+  while IFS= read -r timer; do
+    systemctl disable --quiet --now "$timer" 2>/dev/null || true
+  done < <(timers)
+  systemctl disable --quiet --now "$(unit)" 2>/dev/null || true
+  while IFS= read -r path; do
+    [[ $path == "$LIBRARY"/* ]] || rm -f "$path"
+  done < <(service_files)
+  rm -rf "$(secret_file)" "$(record)"
+  systemctl daemon-reload
+  say "taken away: $(unit) and its files; environment and model stay"
+}

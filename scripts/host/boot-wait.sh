@@ -1,0 +1,43 @@
+# Wait until the host is up again after the reboot that an earlier step asked for, and see that it came up as that step
+# needs it. Where no reboot was needed it only looks.
+#
+# uses: step reboot
+# arguments: after=DIGEST (of the step before: a change there runs this again), nouveau=absent,
+#            driver=VERSION (optional: the loaded NVIDIA module)
+# facts: bootId, kernel
+
+loaded_driver() {
+  sed -n '/^NVRM/s/.*[^0-9.]\([0-9]\{3,\}\.[0-9.]*[0-9]\) .*/\1/p' /proc/driver/nvidia/version 2>/dev/null || true
+}
+
+step_check() {
+  local driver
+  [[ ! -e $REBOOT_MARK ]] ||
+    differs "the reboot asked for at $(cat "$REBOOT_MARK") has not happened"
+  ! lsmod | grep -q '^nouveau ' || differs "nouveau is loaded"
+  driver=$(argument driver "")
+  [[ -z $driver || $(loaded_driver) == "$driver" ]] ||
+    differs "the loaded NVIDIA module is '$(loaded_driver)', declared is $driver"
+}
+
+# Nothing is made here: the machine is as declared once it has booted, or an earlier step must run again.
+step_apply() {
+  local state
+  if [[ -e $REBOOT_MARK ]]; then
+    fail "$(machine_name) has not rebooted: $(cat "$REBOOT_MARK")" "look at its console, reboot it, then run \`up\` again"
+  fi
+  say "waiting for systemd to finish booting"
+  state=$(timeout 600 systemctl is-system-running --wait || true)
+  say "system is $state"
+  if [[ -n $(argument driver "") && -z $(loaded_driver) ]]; then
+    say "loading the NVIDIA module"
+    modprobe nvidia ||
+      fail "the NVIDIA module cannot be loaded on kernel $(uname -r)" \
+        "see: dmesg | grep -i nvrm; dkms status; with Secure Boot the module's key must be enrolled"
+  fi
+}
+
+step_facts() {
+  fact kernel "$(uname -r)"
+  fact bootId "$(cat /proc/sys/kernel/random/boot_id)"
+}

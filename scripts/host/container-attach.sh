@@ -1,0 +1,168 @@
+# Bring a container that the API made to what the plan says of it and the API's token may not do: device nodes of its
+# GPUs, bind mounts and nesting (all root@pam only, so they go through pct), then start it and see that it runs as
+# planned. The provider never touches these: it would leave stale entries or replace the container.
+#
+# uses: step files
+# arguments: id, cards=NAME,… (may be empty), mode (of the device nodes), mounts=SOURCE:TARGET:ro|rw,… (may be empty),
+#            unprivileged=1|0, storage (of the root disk)
+# texts: guard (drop-in that refuses a start without the declared cards)
+# facts: status, address
+
+TOOL=/usr/local/lib/proxmox-gpu-stack/gpu-nodes
+CONFIGURATION=/etc/proxmox-gpu-stack/containers
+
+id() {
+  argument id
+}
+
+option() {
+  pct config "$(id)" | sed -n "s/^$1: //p"
+}
+
+running() {
+  [[ $(pct status "$(id)") == "status: running" ]]
+}
+
+devices_text() {
+  argument mode
+  printf '\n'
+  argument cards | tr ',' '\n'
+  printf '\n'
+}
+
+guard() {
+  printf '/etc/systemd/system/pve-container@%s.service.d/gpu-nodes.conf' "$(id)"
+}
+
+has_cards() {
+  [[ -n $(argument cards "") ]]
+}
+
+# One line a mount, as pct wants it: "/source,mp=/target,ro=1".
+wanted_mounts() {
+  local mount source target access
+  while IFS= read -r mount; do
+    [[ -n $mount ]] || continue
+    IFS=: read -r source target access <<<"$mount"
+    if [[ $access == ro ]]; then
+      printf '%s,mp=%s,ro=1\n' "$source" "$target"
+    else
+      printf '%s,mp=%s\n' "$source" "$target"
+    fi
+  done < <(argument mounts "" | tr ',' '\n' && printf '\n')
+}
+
+# Bind mounts (a source that is a path) as they are, attributes sorted so that pct's own order does not matter.
+current_mounts() {
+  pct config "$(id)" | sed -n 's/^mp[0-9]*: \(\/.*\)$/\1/p' | while IFS= read -r mount; do normal_mount "$mount"; done | sort
+}
+
+normal_mount() {
+  local source=${1%%,*}
+  printf '%s,%s\n' "$source" "$(printf '%s' "${1#*,}" | tr ',' '\n' | sort | paste -sd, -)"
+}
+
+mounts_differ() {
+  [[ $(wanted_mounts | while IFS= read -r mount; do normal_mount "$mount"; done | sort) != "$(current_mounts)" ]]
+}
+
+# What makes a container another one. Not repaired here: repairing it would mean building it anew.
+check_identity() {
+  local storage
+  [[ $(option unprivileged || true) == "$(argument unprivileged)" || ($(argument unprivileged) == 0 && -z $(option unprivileged)) ]] ||
+    fail "container $(id) has unprivileged=$(option unprivileged), the plan says $(argument unprivileged); this cannot be changed in place" \
+      "keep the value it has, or rebuild it: set protect: false, \`up\`, \`pulumi destroy --target …\`, \`up\` (its root disk is lost, its mounts stay)"
+  storage=$(option rootfs)
+  [[ ${storage%%:*} == "$(argument storage)" ]] ||
+    fail "container $(id) has its root disk on '${storage%%:*}', the plan says '$(argument storage)'" \
+      "write the storage it has into the stack file; to move the disk: pct move-volume $(id) rootfs $(argument storage), then \`up\`"
+}
+
+step_check() {
+  local lock
+  pct config "$(id)" >/dev/null 2>&1 || fail "container $(id) does not exist on $(machine_name)" \
+    "it was taken away behind the stack's back: run \`pulumi refresh\`, then \`up\` builds it anew"
+  lock=$(option lock)
+  [[ -z $lock ]] || fail "container $(id) is locked ($lock)" "wait for that task to end, or, if none runs: pct unlock $(id)"
+  check_identity
+  [[ ,$(option features), == *,nesting=1,* ]] || differs "nesting is off: systemd in the container needs it"
+  ! mounts_differ || differs "bind mounts are not as declared"
+  if has_cards; then
+    check_text "$CONFIGURATION/$(id)" "$(devices_text)
+"
+    check_text "$(guard)" "$(file guard)
+"
+    [[ ! -e $CONFIGURATION/$(id) ]] || "$TOOL" check "$(id)" 2>/dev/null || differs "the device nodes are not those of its cards"
+  fi
+  running || differs "it is not running"
+  ! running || inside_as_planned || differs "the running container does not have what its configuration says: it must be restarted"
+}
+
+# The running container can lag behind its configuration: changes to devices and mounts wait for a restart.
+inside_as_planned() {
+  local mount target path
+  while IFS= read -r mount; do
+    [[ -n $mount ]] || continue
+    target=${mount#*,mp=}
+    pct exec "$(id)" --keep-env 0 -- grep -q " ${target%%,*} " /proc/mounts || return 1
+  done < <(wanted_mounts)
+  has_cards || return 0
+  while IFS= read -r path; do
+    pct exec "$(id)" --keep-env 0 -- test -c "$path" || return 1
+  done < <(pct config "$(id)" | sed -n 's/^dev[0-9]*: \(path=\)\{0,1\}\(\/dev\/nvidia[^,]*\).*/\2/p')
+  # A card that was taken from it must be gone too.
+  [[ $(pct exec "$(id)" --keep-env 0 -- sh -c 'ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l') == $(argument cards | tr ',' '\n' | grep -c .) ]]
+}
+
+set_mounts() {
+  local line number=0 arguments=() stale
+  while IFS= read -r line; do
+    install -d -m 755 "${line%%,*}"
+    while grep -q "^mp$number: [^/]" <<<"$(pct config "$(id)")"; do number=$((number + 1)); done
+    arguments+=("--mp$number" "$line")
+    number=$((number + 1))
+  done < <(wanted_mounts)
+  stale=$(pct config "$(id)" | sed -n 's/^\(mp[0-9]*\): \/.*$/\1/p')
+  if [[ -n $stale ]]; then
+    pct set "$(id)" --delete "$(paste -sd, - <<<"$stale")"
+  fi
+  ((${#arguments[@]} == 0)) || pct set "$(id)" "${arguments[@]}"
+}
+
+wait_for_systemd() {
+  local state="" attempt
+  for attempt in $(seq 1 120); do
+    # Right after the start the service manager does not answer yet.
+    state=$(pct exec "$(id)" --keep-env 0 -- systemctl is-system-running 2>/dev/null || true)
+    [[ $state == running || $state == degraded ]] && return 0
+    sleep 0.5
+  done
+  fail "container $(id) started, but its systemd is '$state' after a minute" "look inside: pct enter $(id), then systemctl --failed (attempt $attempt)"
+}
+
+step_apply() {
+  if running; then
+    say "stopping container $(id): its devices, mounts or features change"
+    pct shutdown "$(id)" --timeout 120 --forceStop 1
+  fi
+  [[ ,$(option features), == *,nesting=1,* ]] || pct set "$(id)" --features nesting=1
+  ! mounts_differ || set_mounts
+  if has_cards; then
+    put_text "$CONFIGURATION/$(id)" 644 "$(devices_text)
+"
+    put_text "$(guard)" 644 "$(file guard)
+"
+    systemctl daemon-reload
+    "$TOOL" nodes
+    "$TOOL" attach "$(id)" || fail "container $(id) cannot get its GPUs" "see the line above"
+  fi
+  say "starting container $(id)"
+  pct start "$(id)" || fail "container $(id) does not start" "see: journalctl -b -u pve-container@$(id)"
+  wait_for_systemd
+}
+
+step_facts() {
+  fact id "$(id)"
+  fact status "$(pct status "$(id)" | cut -d' ' -f2)"
+  fact address "$(option net0 | sed -n 's/.*,ip=\([^,/]*\).*/\1/p')"
+}

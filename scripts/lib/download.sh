@@ -1,0 +1,36 @@
+# Downloads: to a temporary name, resumed, verified, renamed. Nothing unverified ever has the final name.
+
+# has_checksum PATH SHA256
+has_checksum() {
+  [[ -f $1 ]] && [[ $(sha256sum "$1" | cut -d' ' -f1) == "$2" ]]
+}
+
+# free_bytes PATH: what the file system that will hold PATH has left.
+free_bytes() {
+  local folder=$1
+  while [[ ! -d $folder ]]; do folder=$(dirname "$folder"); done
+  df --output=avail -B1 "$folder" | tail -n 1 | tr -d ' '
+}
+
+# download URL PATH SHA256: does nothing when PATH already has that checksum.
+download() {
+  local url=$1 path=$2 sha256=$3 partial actual
+  ! has_checksum "$path" "$sha256" || return 0
+  partial=$path.partial
+  install -d -m 755 "$(dirname "$path")"
+  say "downloading $url"
+  # --continue-at resumes what an interrupted run left; a server without ranges sends it whole again.
+  if ! curl --fail --silent --show-error --location --retry 5 --retry-delay 2 --retry-connrefused \
+    --connect-timeout 20 --continue-at - --output "$partial" "$url"; then
+    rm -f "$partial"
+    curl --fail --silent --show-error --location --retry 5 --retry-delay 2 --connect-timeout 20 --output "$partial" "$url" ||
+      fail "$url could not be downloaded" "check that this machine reaches the address, then run \`up\` again"
+  fi
+  actual=$(sha256sum "$partial" | cut -d' ' -f1)
+  if [[ $actual != "$sha256" ]]; then
+    rm -f "$partial"
+    fail "$url has sha256 $actual, declared is $sha256; the file was thrown away" \
+      "compare the declared checksum with the publisher's; a changed file under the same address is a reason to stop"
+  fi
+  mv -f "$partial" "$path"
+}

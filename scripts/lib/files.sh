@@ -1,0 +1,25 @@
+# Files that steps keep on a machine: written aside, compared, renamed.
+
+# same_text PATH TEXT: is the file exactly that text?
+same_text() {
+  [[ -f $1 ]] && [[ $(sha256sum <"$1") == $(printf '%s' "$2" | sha256sum) ]]
+}
+
+# put_text PATH MODE TEXT: write the text aside and rename it into place; prints nothing.
+put_text() {
+  local path=$1 mode=$2 text=$3 aside
+  install -d -m 755 "$(dirname "$path")"
+  aside=$(mktemp "$path.XXXXXX")
+  printf '%s' "$text" >"$aside"
+  chmod "$mode" "$aside"
+  mv -f "$aside" "$path"
+}
+
+# check_text PATH TEXT: a difference unless the file is that text.
+check_text() {
+  if [[ ! -e $1 ]]; then
+    differs "$1 is missing"
+  elif ! same_text "$1" "$2"; then
+    differs "$1 differs from what is declared"
+  fi
+}

@@ -1,0 +1,172 @@
+# The frame of every step: arguments, modes, progress, errors and the one JSON line of the result.
+#
+# A step script defines
+#   step_check   calls `differs TEXT` for everything that is not as declared; changes nothing
+#   step_apply   makes it so; may be run again at any time
+# and may define
+#   step_facts   calls `fact NAME VALUE` for what others want to know
+#   step_remove  takes away what the step put there (mode=remove, at destroy)
+#
+# Modes (argument mode=…, default apply): apply runs check, then apply when something differs, then check again;
+# check only looks; remove undoes. Progress goes to stderr; the last line of stdout is one JSON object.
+
+declare -A ARGS=()
+declare -A FACTS=()
+declare -a DIFFERENCES=()
+STEP=""
+REBOOT_REQUESTED=""
+
+# say TEXT…: one line of progress for a person.
+say() {
+  printf '%s\n' "$*" >&2
+}
+
+# fail WHAT [WAY_ON]: end the step with one clear error: machine, step, cause, what to do next.
+fail() {
+  {
+    printf '\nerror: step %s on %s failed\n' "$STEP" "$(machine_name)"
+    printf '  cause: %s\n' "$1"
+    [[ -z ${2:-} ]] || printf '  next:  %s\n' "$2"
+  } >&2
+  exit 1
+}
+
+machine_name() {
+  uname -n
+}
+
+# argument NAME [DEFAULT]: the value of NAME=value from the command line.
+argument() {
+  if [[ -n ${ARGS[$1]+set} ]]; then
+    printf '%s' "${ARGS[$1]}"
+  elif (($# > 1)); then
+    printf '%s' "$2"
+  else
+    fail "argument $1 is missing" "this is a fault of the program: report it with the command line shown above"
+  fi
+}
+
+# file NAME: the text that travelled with the step under that name.
+file() {
+  [[ -n ${FILES[$1]+set} ]] || fail "the text $1 did not travel with the step"
+  printf '%s' "${FILES[$1]}"
+}
+
+differs() {
+  DIFFERENCES+=("$*")
+}
+
+fact() {
+  FACTS[$1]=$2
+}
+
+# reboot_requested BOOT_ID: what is not as declared yet will be after the reboot, so it is not checked again now.
+reboot_requested() {
+  REBOOT_REQUESTED=$1
+}
+
+json_string() {
+  local text=$1
+  text=${text//\\/\\\\}
+  text=${text//\"/\\\"}
+  text=${text//$'\n'/\\n}
+  text=${text//$'\t'/\\t}
+  text=${text//$'\r'/\\r}
+  # Other control characters have no place in what steps report.
+  text=$(printf '%s' "$text" | tr -d '\000-\010\013\014\016-\037')
+  printf '"%s"' "$text"
+}
+
+json_value() {
+  if [[ $1 =~ ^(true|false|null|0|[1-9][0-9]{0,14})$ || $1 == \[* ]]; then
+    printf '%s' "$1"
+  else
+    json_string "$1"
+  fi
+}
+
+# json_list WORD…: a JSON list of strings.
+json_list() {
+  local separator="" word
+  printf '['
+  for word in "$@"; do
+    printf '%s' "$separator"
+    json_string "$word"
+    separator=,
+  done
+  printf ']'
+}
+
+# print_result CHANGED: the last line of stdout.
+print_result() {
+  local name
+  printf '{"changed":%s' "$1"
+  if [[ ${ARGS[mode]:-apply} == check ]]; then
+    printf ',"differences":%s' "$(json_list ${DIFFERENCES[@]+"${DIFFERENCES[@]}"})"
+  fi
+  [[ -z $REBOOT_REQUESTED ]] || printf ',"rebootRequested":%s' "$(json_string "$REBOOT_REQUESTED")"
+  while IFS= read -r name; do
+    [[ -n $name ]] && printf ',%s:%s' "$(json_string "$name")" "$(json_value "${FACTS[$name]}")"
+  done < <(printf '%s\n' ${FACTS[@]+"${!FACTS[@]}"} | sort)
+  printf '}\n'
+}
+
+run_check() {
+  DIFFERENCES=()
+  step_check
+}
+
+run_facts() {
+  ! declare -F step_facts >/dev/null || step_facts
+}
+
+apply_mode() {
+  local difference
+  run_check
+  if ((${#DIFFERENCES[@]} == 0)); then
+    run_facts
+    print_result false
+    return
+  fi
+  for difference in "${DIFFERENCES[@]}"; do
+    say "to do: $difference"
+  done
+  step_apply
+  if [[ -z $REBOOT_REQUESTED ]]; then
+    run_check
+    if ((${#DIFFERENCES[@]} > 0)); then
+      fail "still not as declared after applying: $(printf '%s; ' "${DIFFERENCES[@]}")" \
+        "see the lines above; run \`up\` again when the cause is gone"
+    fi
+  fi
+  run_facts
+  print_result true
+}
+
+# step_main STEP NAME=VALUE…: called once everything is defined.
+step_main() {
+  STEP=$1
+  shift
+  local word
+  for word in "$@"; do
+    [[ $word == *=* ]] || fail "argument '$word' is not of the form name=value"
+    ARGS[${word%%=*}]=${word#*=}
+  done
+  export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive HOME=/root
+  export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+  # What a step writes is for root alone unless it says otherwise.
+  umask 077
+  case ${ARGS[mode]:-apply} in
+    apply) apply_mode ;;
+    check)
+      run_check
+      run_facts
+      print_result false
+      ;;
+    remove)
+      step_remove
+      print_result true
+      ;;
+    *) fail "unknown mode '${ARGS[mode]}'" "modes are apply, check, remove" ;;
+  esac
+}
