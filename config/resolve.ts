@@ -1,0 +1,61 @@
+import { readLock } from "./lock";
+import { pathInContainer } from "./mounts";
+import type { ContainerConfig, ResolvedService, SecretName, StackConfig, StackValues } from "./schema";
+
+/** System user of a service that states none; the service's install step makes it. */
+export const DEFAULT_USER = "sglang";
+
+function mapped<T, R>(map: Readonly<Record<string, T>>, change: (name: string, value: T) => R) {
+  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, change(name, value)]));
+}
+
+function must<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw new Error(`${what} is not there although the checks passed`);
+  return value;
+}
+
+function resolveService(name: string, values: StackValues, projectDirectory: string): ResolvedService {
+  const service = must(values.services[name], `service ${name}`);
+  const environment = must(values.environments[service.environment], `environment ${service.environment}`);
+  const container = must(values.containers[environment.container], `container ${environment.container}`);
+  const inContainer = (model: string): string =>
+    must(
+      pathInContainer(must(values.models[model], `model ${model}`).path, container.mounts),
+      `mount of ${model}`,
+    );
+  const draftModel = service.speculative?.draftModel;
+  return {
+    ...service,
+    name,
+    unit: `sglang-${name}.service`,
+    container: environment.container,
+    gpus: service.gpus ?? container.gpus,
+    release: service.release ?? readLock(environment.lock, projectDirectory).release,
+    modelPath: inContainer(service.model),
+    draftModelPath: draftModel === undefined ? undefined : inContainer(draftModel),
+    user: service.user ?? DEFAULT_USER,
+  };
+}
+
+/**
+ * Follows the references of values that passed every check.
+ *
+ * @param values checked values, with checksums resolved
+ */
+export function resolveStack(
+  values: StackValues,
+  source: string,
+  secrets: readonly SecretName[],
+  projectDirectory: string,
+): StackConfig {
+  return {
+    ...values,
+    source,
+    secrets,
+    containers: mapped(values.containers, (name, container): ContainerConfig & { hostname: string } => ({
+      ...container,
+      hostname: container.hostname ?? name,
+    })),
+    services: mapped(values.services, (name) => resolveService(name, values, projectDirectory)),
+  };
+}

@@ -1,0 +1,301 @@
+/** Checks across keys: services, and what they use. */
+import { lockNames, readLock, type Lock } from "./lock";
+import { pathInContainer } from "./mounts";
+import { pathOf, setCommand, type Problem } from "./problems";
+import { entriesOf, problemAt, unknownName, type View } from "./references";
+import { NAMESPACE, SECRETS } from "./schema";
+import { listed, nearest } from "./suggest";
+import type { Partially } from "./values";
+import type { ServiceConfig } from "./schema";
+
+type Service = Partially<ServiceConfig>;
+
+const SECRET_NAME = /(^|_)(TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY|PRIVATE_?KEY)(_|$)/i;
+const SECRET_ARGUMENT = /^--(api-key|admin-api-key|ssl-keyfile-password)(=|$)/;
+
+function containerOf(view: View, service: Service): string | undefined {
+  return service.environment === undefined ? undefined : view.environments?.[service.environment]?.container;
+}
+
+/** The cards of a service: those stated, or all of its container. */
+function gpusOf(view: View, service: Service): string[] {
+  const container = containerOf(view, service);
+  const own = container === undefined ? undefined : view.containers?.[container]?.gpus;
+  return (service.gpus ?? own ?? []).filter((gpu) => gpu !== undefined);
+}
+
+function nameProblems(view: View, name: string, service: Service): Problem[] {
+  const references: [string | undefined, string, (string | number)[]][] = [
+    [service.environment, "environments", ["environment"]],
+    [service.model, "models", ["model"]],
+    [service.speculative?.draftModel, "models", ["speculative", "draftModel"]],
+    ...(service.conflictsWith ?? []).map((other, index): [string, string, (string | number)[]] => [
+      other,
+      "services",
+      ["conflictsWith", index],
+    ]),
+  ];
+  return references.flatMap(([value, key, tail]) => {
+    const path = ["services", name, ...tail];
+    const names = Object.keys(view[key as keyof View] ?? {});
+    if (value === undefined) return [];
+    if (key === "services" && value === name)
+      return [problemAt("self-conflict", path, value, "is this service itself", "name the other service")];
+    return names.includes(value) ? [] : [unknownName(path, value, key, names)];
+  });
+}
+
+function gpuProblems(view: View, name: string, service: Service): Problem[] {
+  const container = containerOf(view, service);
+  const available = container === undefined ? undefined : view.containers?.[container]?.gpus;
+  if (available === undefined) return [];
+  const foreign = (service.gpus ?? []).flatMap((gpu, index) =>
+    available.includes(gpu)
+      ? []
+      : [
+          problemAt(
+            "gpu-not-in-container",
+            ["services", name, "gpus", index],
+            gpu,
+            `must be a card of the container ${container as string}: ${listed(available)}`,
+            `add the card to ${NAMESPACE}:containers.${container as string}.gpus, or name one of these`,
+          ),
+        ],
+  );
+  const count = gpusOf(view, service).length;
+  const tensorParallel = service.tensorParallel;
+  if (count === 0)
+    return [
+      ...foreign,
+      problemAt(
+        "service-without-gpu",
+        ["services", name],
+        undefined,
+        `the container ${container as string} has no cards`,
+        setCommand(pathOf(NAMESPACE, ["containers", container as string, "gpus[0]"]), "NAME"),
+      ),
+    ];
+  if (tensorParallel === undefined || tensorParallel <= count) return foreign;
+  const path = ["services", name, "tensorParallel"];
+  return [
+    ...foreign,
+    problemAt(
+      "too-few-gpus",
+      path,
+      String(tensorParallel),
+      `must be at most ${count}, the number of the service's cards`,
+      setCommand(pathOf(NAMESPACE, path), String(count)),
+    ),
+  ];
+}
+
+function modelPathProblems(view: View, name: string, service: Service): Problem[] {
+  const container = containerOf(view, service);
+  const mounts = container === undefined ? undefined : view.containers?.[container]?.mounts;
+  if (container === undefined || mounts === undefined) return [];
+  return [service.model, service.speculative?.draftModel].flatMap((model) => {
+    const hostPath = model === undefined ? undefined : view.models?.[model]?.path;
+    if (hostPath === undefined || pathInContainer(hostPath, mounts) !== undefined) return [];
+    return [
+      problemAt(
+        "model-not-mounted",
+        ["models", model as string, "path"],
+        hostPath,
+        `no mount of the container ${container} (service ${name}) reaches it; mounted: ${listed(mounts.flatMap((mount) => mount.source ?? []))}`,
+        `add { source: ${hostPath}, target: ${hostPath} } to ${NAMESPACE}:containers.${container}.mounts`,
+      ),
+    ];
+  });
+}
+
+function releaseProblems(name: string, service: Service, lock: Lock | undefined): Problem[] {
+  const path = ["services", name, "release"];
+  if (service.release === undefined) {
+    if (lock === undefined || !lock.lockExists || lock.release !== undefined) return [];
+    return [
+      problemAt(
+        "release-unknown",
+        path,
+        undefined,
+        "is missing, and the lock of its environment has no line sglang==",
+        setCommand(pathOf(NAMESPACE, path), "0.5.11"),
+      ),
+    ];
+  }
+  if (lock?.release === undefined || lock.release === service.release) return [];
+  return [
+    problemAt(
+      "release-differs",
+      path,
+      service.release,
+      `must be what the lock of its environment holds: ${lock.release}`,
+      `take the key out, or change the lock: pulumi config rm --path '${pathOf(NAMESPACE, path)}'`,
+    ),
+  ];
+}
+
+function secretProblems(name: string, service: Service): Problem[] {
+  const fix = `use the secrets' own keys: pulumi config set --secret ${NAMESPACE}:serviceApiKey (or ${listed(Object.keys(SECRETS).slice(0, 4))})`;
+  const variables = Object.keys(service.env ?? {})
+    .filter((variable) => SECRET_NAME.test(variable))
+    .map((variable) =>
+      problemAt(
+        "secret-in-structure",
+        ["services", name, "env", variable],
+        undefined,
+        "looks like a secret; a unit's environment is readable",
+        fix,
+      ),
+    );
+  const args = (service.extraArgs ?? []).flatMap((argument, index) =>
+    SECRET_ARGUMENT.test(argument)
+      ? [
+          problemAt(
+            "secret-in-structure",
+            ["services", name, "extraArgs", index],
+            undefined,
+            "puts a secret on a command line, which everyone on the machine can read",
+            fix,
+          ),
+        ]
+      : [],
+  );
+  return [...variables, ...args];
+}
+
+function speculationProblems(name: string, service: Service): Problem[] {
+  const { algorithm, draftModel } = service.speculative ?? {};
+  const path = ["services", name, "speculative", "draftModel"];
+  if (algorithm === "eagle3" && draftModel === undefined)
+    return [
+      problemAt(
+        "draft-model",
+        path,
+        undefined,
+        "is missing; eagle3 drafts with a model of its own",
+        setCommand(pathOf(NAMESPACE, path), "NAME"),
+      ),
+    ];
+  if (algorithm === "nextn" && draftModel !== undefined)
+    return [
+      problemAt(
+        "draft-model",
+        path,
+        draftModel,
+        "nextn drafts with the model's own layer and takes no draft model",
+        `pulumi config rm --path '${pathOf(NAMESPACE, path)}'`,
+      ),
+    ];
+  return [];
+}
+
+function userProblems(view: View, name: string, service: Service): Problem[] {
+  const environment =
+    service.environment === undefined ? undefined : view.environments?.[service.environment];
+  const inRoot = environment?.path?.startsWith("/root/") === true;
+  if (!inRoot || service.user === "root") return [];
+  const path = ["services", name, "user"];
+  return [
+    problemAt(
+      "user-cannot-read",
+      path,
+      service.user,
+      `cannot enter the environment's path ${environment.path as string}: only root may`,
+      `move the environment to /opt, or ${setCommand(pathOf(NAMESPACE, path), "root")}`,
+    ),
+  ];
+}
+
+/** Two services of one container may share cards or a port only when one ends the other. */
+function pairProblems(view: View): Problem[] {
+  const problems: Problem[] = [];
+  const services = entriesOf(view.services);
+  for (const [index, [name, service]] of services.entries()) {
+    for (const [other, otherService] of services.slice(0, index)) {
+      const container = containerOf(view, service);
+      if (container === undefined || container !== containerOf(view, otherService)) continue;
+      if (service.conflictsWith?.includes(other) === true) continue;
+      if (otherService.conflictsWith?.includes(name) === true) continue;
+      if (service.port !== undefined && service.port === otherService.port)
+        problems.push(
+          problemAt(
+            "duplicate-port",
+            ["services", name, "port"],
+            String(service.port),
+            `is the port of the service ${other} in the same container too`,
+            setCommand(pathOf(NAMESPACE, ["services", name, "port"]), String(service.port + 1)),
+          ),
+        );
+      const cards = gpusOf(view, otherService);
+      const common = gpusOf(view, service).filter((gpu) => cards.includes(gpu));
+      if (common.length > 0)
+        problems.push(
+          problemAt(
+            "gpu-conflict",
+            ["services", name, "gpus"],
+            common.join(", "),
+            `the service ${other} uses the same cards`,
+            `give each its own cards, or let one stop the other: ${setCommand(pathOf(NAMESPACE, ["services", name, "conflictsWith[0]"]), other)}`,
+          ),
+        );
+    }
+  }
+  return problems;
+}
+
+function lockProblems(view: View, projectDirectory: string): Problem[] {
+  return entriesOf(view.environments).flatMap(([name, environment]) => {
+    if (environment.lock === undefined) return [];
+    const lock = readLock(environment.lock, projectDirectory);
+    const path = ["environments", name, "lock"];
+    if (!lock.folderExists) {
+      const names = lockNames(projectDirectory);
+      const suggestion = nearest(environment.lock, names);
+      return [
+        problemAt(
+          "unknown-lock",
+          path,
+          environment.lock,
+          `must be a folder in environments/: ${listed(names)}`,
+          suggestion === undefined ? `make environments/${environment.lock}/` : `did you mean ${suggestion}?`,
+        ),
+      ];
+    }
+    if (lock.lockExists) return [];
+    return [
+      {
+        ...problemAt(
+          "lock-missing",
+          path,
+          environment.lock,
+          `environments/${environment.lock}/ has no requirements.lock yet`,
+          `uv pip compile --generate-hashes environments/${environment.lock}/pyproject.toml -o environments/${environment.lock}/requirements.lock`,
+        ),
+        severity: "warning" as const,
+        blocksUp: true,
+      },
+    ];
+  });
+}
+
+/** Problems of environments' locks and of services that no single value shows. */
+export function serviceProblems(view: View, projectDirectory: string): Problem[] {
+  const each = entriesOf(view.services).flatMap(([name, service]) => {
+    const lockName =
+      service.environment === undefined ? undefined : view.environments?.[service.environment]?.lock;
+    return [
+      ...nameProblems(view, name, service),
+      ...gpuProblems(view, name, service),
+      ...modelPathProblems(view, name, service),
+      ...releaseProblems(
+        name,
+        service,
+        lockName === undefined ? undefined : readLock(lockName, projectDirectory),
+      ),
+      ...secretProblems(name, service),
+      ...speculationProblems(name, service),
+      ...userProblems(view, name, service),
+    ];
+  });
+  return [...lockProblems(view, projectDirectory), ...each, ...pairProblems(view)];
+}
