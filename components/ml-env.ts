@@ -1,0 +1,29 @@
+import * as pulumi from "@pulumi/pulumi";
+
+import type { EnvironmentPlan } from "../plan/environment-steps";
+import { RemoteStep, type StepContext } from "./remote-step";
+import { componentToken } from "./token";
+
+export interface MlEnvArgs {
+  readonly context: StepContext;
+  /** A changed lock builds a new environment beside the old one; services on it restart. */
+  readonly plan: EnvironmentPlan;
+  /** The container goes: nothing is dialled to take the environment away. */
+  readonly deletedWith: pulumi.Resource;
+}
+
+/** A Python environment from a hashed lock, built aside at a content address and switched by one rename. */
+export class MlEnv extends pulumi.ComponentResource {
+  /** Content address of the environment in use. */
+  public readonly digest: pulumi.Output<string>;
+
+  constructor(name: string, args: MlEnvArgs, options?: pulumi.ComponentResourceOptions) {
+    super(componentToken("MlEnv"), name, {}, options);
+    const built = new RemoteStep(args.context, args.plan.step, {
+      parent: this,
+      deletedWith: args.deletedWith,
+    });
+    this.digest = built.facts.apply((facts) => String(facts.digest));
+    this.registerOutputs({ digest: this.digest });
+  }
+}

@@ -1,0 +1,44 @@
+import * as pulumi from "@pulumi/pulumi";
+
+import type { DriverPlan } from "../plan/host-steps";
+import { RemoteStep, type StepContext } from "./remote-step";
+import { componentToken } from "./token";
+
+export interface NvidiaDriverArgs {
+  readonly context: StepContext;
+  /** A changed version or kind of modules rebuilds them and, where the old ones are loaded, reboots the host. */
+  readonly plan: DriverPlan;
+}
+
+/**
+ * NVIDIA's driver on the host: headers, nouveau out, the pinned driver by DKMS, the reboot where one is needed, and the
+ * boot unit that makes device nodes and gives each container its cards.
+ */
+export class NvidiaDriver extends pulumi.ComponentResource {
+  /** Version that is loaded, e.g. `580.105.08`. */
+  public readonly version: pulumi.Output<string>;
+  /** Kernel release that the host runs. */
+  public readonly kernel: pulumi.Output<string>;
+
+  constructor(name: string, args: NvidiaDriverArgs, options?: pulumi.ComponentResourceOptions) {
+    super(componentToken("NvidiaDriver"), name, {}, options);
+    const { kernel, kernelReady, install, ready, boot } = args.plan;
+    let before: RemoteStep | undefined;
+    // Each waits for the one before it: a reboot may lie between any two of them.
+    const run = (step: typeof kernel): RemoteStep => {
+      before = new RemoteStep(args.context, step, {
+        parent: this,
+        ...(before === undefined ? {} : { dependsOn: [before] }),
+      });
+      return before;
+    };
+    run(kernel);
+    run(kernelReady);
+    const installed = run(install);
+    const loaded = run(ready);
+    run(boot);
+    this.version = installed.facts.apply((facts) => String(facts.version));
+    this.kernel = loaded.facts.apply((facts) => String(facts.kernel));
+    this.registerOutputs({ version: this.version, kernel: this.kernel });
+  }
+}

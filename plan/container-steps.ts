@@ -1,0 +1,110 @@
+import type { StackConfig } from "../config/schema";
+import { cardId } from "./host-steps";
+import { scriptText } from "./script";
+import { HOST, inContainer, step, type Step } from "./step";
+
+type ContainerConfig = StackConfig["containers"][string];
+
+/** One container: what the API makes, and the steps after it. */
+export interface ContainerPlan {
+  readonly name: string;
+  readonly settings: ContainerConfig;
+  /** Volume id of the template, written out: a literal keeps trap T3 shut. */
+  readonly templateId: string;
+  readonly templateFile: string;
+  /** `ostype` of Proxmox VE, told by the template's name. */
+  readonly operatingSystem: string;
+  readonly attach: Step;
+  /** Only for a container with GPUs. */
+  readonly userland: Step | undefined;
+  readonly cuda: Step | undefined;
+}
+
+const OPERATING_SYSTEMS = [
+  "debian",
+  "devuan",
+  "ubuntu",
+  "centos",
+  "fedora",
+  "opensuse",
+  "archlinux",
+  "alpine",
+  "gentoo",
+  "nixos",
+];
+
+/** Proxmox VE's name of a template's system: template names start with it (`debian-12-standard_…`). */
+export function operatingSystemOf(templateFile: string): string {
+  return OPERATING_SYSTEMS.find((name) => templateFile.startsWith(`${name}-`)) ?? "unmanaged";
+}
+
+/** The file name at the end of an address. */
+export function fileNameOf(url: string): string {
+  return decodeURIComponent(new URL(url).pathname.split("/").at(-1) ?? "");
+}
+
+function planContainer(config: StackConfig, name: string, settings: ContainerConfig): ContainerPlan {
+  const templateFile = fileNameOf(settings.template.url);
+  const { driver } = config;
+  const attach = step({
+    name: `${name}-attach`,
+    target: HOST,
+    script: "host/container-attach",
+    args: {
+      id: String(settings.vmId),
+      cards: settings.gpus.join(","),
+      mode: settings.deviceMode,
+      mounts: settings.mounts
+        .map((mount) => `${mount.source}:${mount.target}:${mount.readOnly ? "ro" : "rw"}`)
+        .join(","),
+      unprivileged: settings.unprivileged ? "1" : "0",
+      storage: settings.rootDisk.storage,
+      // A new driver restarts the containers that use it: its device numbers may differ.
+      ...(settings.gpus.length > 0 ? { driver: driver.version } : {}),
+    },
+    texts: { guard: scriptText("tools/container-guard.conf") },
+    timeoutMinutes: 15,
+    summary: `devices, mounts and nesting of container ${settings.vmId}; start it and see that it runs as planned`,
+  });
+  if (settings.gpus.length === 0) {
+    return { ...base(name, settings, templateFile), attach, userland: undefined, cuda: undefined };
+  }
+  const userland = step({
+    name: `${name}-driver-userland`,
+    target: HOST,
+    script: "host/driver-userland",
+    args: { id: String(settings.vmId), version: driver.version, sha256: driver.installer.sha256 },
+    timeoutMinutes: 30,
+    summary: `libraries of driver ${driver.version} in container ${settings.vmId}, equal to the host's kernel module`,
+  });
+  const cards = settings.gpus.map((gpu) => config.gpus[gpu]).filter((gpu) => gpu !== undefined);
+  const cuda = step({
+    name: `${name}-cuda-check`,
+    target: inContainer(settings.vmId),
+    script: "container/cuda-check",
+    args: {
+      count: String(cards.length),
+      // Cards known by their PCI address only are counted, not compared.
+      uuids: cards.every((gpu) => gpu.uuid !== undefined) ? cards.map(cardId).join(",") : "",
+      version: driver.version,
+    },
+    texts: { "cuda-check.py": scriptText("tools/cuda-check.py") },
+    timeoutMinutes: 15,
+    summary: "nvidia-smi lists exactly the declared cards and a CUDA context opens on each",
+  });
+  return { ...base(name, settings, templateFile), attach, userland, cuda };
+}
+
+function base(name: string, settings: ContainerConfig, templateFile: string) {
+  return {
+    name,
+    settings,
+    templateFile,
+    templateId: `${settings.template.storage}:vztmpl/${templateFile}`,
+    operatingSystem: operatingSystemOf(templateFile),
+  };
+}
+
+export function planContainers(config: StackConfig): ContainerPlan[] {
+  return Object.entries(config.containers).map(([name, settings]) => planContainer(config, name, settings));
+}
