@@ -53,12 +53,17 @@ function planContainer(config: StackConfig, name: string, settings: ContainerCon
     args: {
       id: String(settings.vmId),
       cards: settings.gpus.join(","),
-      mode: settings.deviceMode,
+      deviceMode: settings.deviceMode,
       mounts: settings.mounts
         .map((mount) => `${mount.source}:${mount.target}:${mount.readOnly ? "ro" : "rw"}`)
         .join(","),
       unprivileged: settings.unprivileged ? "1" : "0",
       storage: settings.rootDisk.storage,
+      cores: String(settings.cores),
+      memory: String(settings.memoryGiB * 1024),
+      swap: String(settings.swapGiB * 1024),
+      hostname: settings.hostname,
+      address: settings.network.address,
       // A new driver restarts the containers that use it: its device numbers may differ.
       ...(settings.gpus.length > 0 ? { driver: driver.version } : {}),
     },

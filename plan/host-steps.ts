@@ -56,6 +56,7 @@ export function planDriver(config: StackConfig): DriverPlan {
       options: installerOptions(driver.version, driver.modules).join(","),
       reboot: host.reboot,
     },
+    texts: { "driver-build": scriptText("tools/driver-build") },
     timeoutMinutes: 75,
     removable: true,
     summary: `NVIDIA driver ${driver.version} with ${driver.modules} kernel modules, by its checksummed installer and DKMS`,

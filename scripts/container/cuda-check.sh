@@ -8,10 +8,15 @@
 
 DEVICES=""
 
+# Debian's python3-minimal has no ctypes.
+has_python() {
+  python3 -c 'import ctypes' 2>/dev/null
+}
+
 step_check() {
   local listed wanted
   DEVICES=""
-  if ! command -v python3 >/dev/null; then
+  if ! has_python; then
     differs "python3 is not installed: the CUDA check needs it"
     return
   fi
@@ -32,7 +37,7 @@ step_check() {
 
 # Nothing can be repaired from in here but the tool that looks.
 step_apply() {
-  if ! command -v python3 >/dev/null; then
+  if ! has_python; then
     install_packages python3
     return
   fi

@@ -145,7 +145,8 @@ keep_as_good() {
   aside=$(record)/good-files.next
   rm -rf "$aside"
   while IFS= read -r path; do
-    install -D -m 644 "$path" "$aside$path"
+    install -d "$(dirname "$aside$path")"
+    cp --preserve=mode,ownership "$path" "$aside$path"
   done < <(service_files)
   rm -rf "$(record)/good-files"
   mv -T "$aside" "$(record)/good-files"
@@ -156,12 +157,14 @@ keep_as_good() {
 
 # 0 when the last good version serves again.
 roll_back() {
-  local good=$(record)/good-files path
+  local good path target
+  good=$(record)/good-files
   [[ -d $good && -e $(record)/environment && -e $(cat "$(record)/environment")/.complete ]] || return 1
   say "rolling back to the last version that passed its gate"
   while IFS= read -r path; do
-    put_text "${path#"$good"}" 644 "$(cat "$path")
-"
+    target=${path#"$good"}
+    cp --preserve=mode,ownership "$path" "$target.next"
+    mv -f "$target.next" "$target"
   done < <(find "$good" -type f)
   point_environment "$(cat "$(record)/environment")"
   put_text "$(record)/running" 644 "$(recorded good-restart)"
@@ -205,7 +208,7 @@ step_apply() {
 
 step_facts() {
   fact mainPid "$(property MainPID)"
-  [[ $(recorded good) == "$(argument gate)" ]] && fact healthy true || fact healthy false
+  fact healthy "$(if [[ $(recorded good) == "$(argument gate)" ]]; then echo true; else echo false; fi)"
 }
 
 step_remove() {

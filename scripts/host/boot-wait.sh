@@ -1,20 +1,16 @@
 # Wait until the host is up again after the reboot that an earlier step asked for, and see that it came up as that step
 # needs it. Where no reboot was needed it only looks.
 #
-# uses: step reboot
+# uses: step nvidia reboot
 # arguments: after=DIGEST (of the step before: a change there runs this again), nouveau=absent,
 #            driver=VERSION (optional: the loaded NVIDIA module)
 # facts: bootId, kernel
-
-loaded_driver() {
-  sed -n '/^NVRM/s/.*[^0-9.]\([0-9]\{3,\}\.[0-9.]*[0-9]\) .*/\1/p' /proc/driver/nvidia/version 2>/dev/null || true
-}
 
 step_check() {
   local driver
   [[ ! -e $REBOOT_MARK ]] ||
     differs "the reboot asked for at $(cat "$REBOOT_MARK") has not happened"
-  ! lsmod | grep -q '^nouveau ' || differs "nouveau is loaded"
+  ! nouveau_loaded || differs "nouveau is loaded"
   driver=$(argument driver "")
   [[ -z $driver || $(loaded_driver) == "$driver" ]] ||
     differs "the loaded NVIDIA module is '$(loaded_driver)', declared is $driver"

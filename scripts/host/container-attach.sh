@@ -3,8 +3,9 @@
 # planned. The provider never touches these: it would leave stale entries or replace the container.
 #
 # uses: step files
-# arguments: id, cards=NAME,… (may be empty), mode (of the device nodes), mounts=SOURCE:TARGET:ro|rw,… (may be empty),
-#            unprivileged=1|0, storage (of the root disk)
+# arguments: id, cards=NAME,… (may be empty), deviceMode, mounts=SOURCE:TARGET:ro|rw,… (may be empty),
+#            unprivileged=1|0, storage (of the root disk); cores, memory, swap (MiB), hostname, address: what the API was
+#            asked for and must have done
 # texts: guard (drop-in that refuses a start without the declared cards)
 # facts: status, address
 
@@ -24,7 +25,7 @@ running() {
 }
 
 devices_text() {
-  argument mode
+  argument deviceMode
   printf '\n'
   argument cards | tr ',' '\n'
   printf '\n'
@@ -78,6 +79,22 @@ check_identity() {
       "write the storage it has into the stack file; to move the disk: pct move-volume $(id) rootfs $(argument storage), then \`up\`"
 }
 
+# The provider takes a refused change for done and does not try again; here it shows.
+check_settings() {
+  local name value found
+  for name in cores memory swap hostname; do
+    value=$(argument "$name")
+    found=$(option "$name")
+    [[ $found == "$value" ]] || differs "$name is '$found', the plan says $value: Proxmox VE has not taken that change"
+  done
+  found=$(option net0 | tr ',' '\n' | sed -n 's/^ip=//p')
+  [[ $found == "$(argument address)" ]] || differs "its address is '$found', the plan says $(argument address): Proxmox VE has not taken that change"
+}
+
+settings_differ() {
+  [[ " ${DIFFERENCES[*]} " == *"has not taken that change"* ]]
+}
+
 step_check() {
   local lock
   pct config "$(id)" >/dev/null 2>&1 || fail "container $(id) does not exist on $(machine_name)" \
@@ -85,6 +102,7 @@ step_check() {
   lock=$(option lock)
   [[ -z $lock ]] || fail "container $(id) is locked ($lock)" "wait for that task to end, or, if none runs: pct unlock $(id)"
   check_identity
+  check_settings
   [[ ,$(option features), == *,nesting=1,* ]] || differs "nesting is off: systemd in the container needs it"
   ! mounts_differ || differs "bind mounts are not as declared"
   if has_cards; then
@@ -141,6 +159,8 @@ wait_for_systemd() {
 }
 
 step_apply() {
+  ! settings_differ || fail "container $(id): $(printf '%s; ' "${DIFFERENCES[@]}")" \
+    "run \`pulumi up --refresh\`: it reads the container anew and sends the change again"
   if running; then
     say "stopping container $(id): its devices, mounts or features change"
     pct shutdown "$(id)" --timeout 120 --forceStop 1

@@ -1,42 +1,33 @@
 # Give a container the driver's libraries of exactly the version that the host's kernel module has. The installer is
 # the one the host has verified; it goes into the container by pct push and is verified there again.
 #
-# uses: step files long-work
+# uses: step nvidia long-work
 # arguments: id, version, sha256
 # facts: version
-
-CACHE=/var/cache/proxmox-gpu-stack
 
 inside() {
   pct exec "$(argument id)" --keep-env 0 -- "$@" </dev/null
 }
 
-installer_name() {
-  printf 'NVIDIA-Linux-x86_64-%s.run' "$(argument version)"
-}
-
 userland_version() {
-  inside sh -c 'readlink -f /usr/lib/x86_64-linux-gnu/libcuda.so.1 2>/dev/null' | sed -n 's/.*libcuda\.so\.//p'
-}
-
-host_version() {
-  sed -n '/^NVRM/s/.*[^0-9.]\([0-9]\{3,\}\.[0-9.]*[0-9]\) .*/\1/p' /proc/driver/nvidia/version 2>/dev/null || true
+  inside sh -c 'readlink -e /usr/lib/x86_64-linux-gnu/libcuda.so.1 || true' | sed -n 's/.*libcuda\.so\.//p'
 }
 
 step_check() {
   local found
-  [[ $(host_version) == "$(argument version)" ]] ||
-    fail "the host's module is '$(host_version)', declared is $(argument version)" "the driver step of this stack must run first"
+  [[ $(loaded_driver) == "$(argument version)" ]] ||
+    fail "the host's module is '$(loaded_driver)', declared is $(argument version)" "the driver step of this stack must run first"
   found=$(userland_version)
   [[ $found == "$(argument version)" ]] ||
     differs "the driver's libraries in container $(argument id) are of version '${found:-none}', declared is $(argument version)"
 }
 
 step_apply() {
-  local target
-  target=/var/tmp/$(installer_name)
+  local target installer
+  installer=$(installer_path "$(argument version)")
+  target=/var/tmp/${installer##*/}
   say "copying the installer into container $(argument id)"
-  pct push "$(argument id)" "$CACHE/$(installer_name)" "$target"
+  pct push "$(argument id)" "$installer" "$target"
   # pct push may end well although its worker failed: only the content counts.
   [[ $(inside sha256sum "$target" | cut -d' ' -f1) == "$(argument sha256)" ]] ||
     fail "the installer did not arrive whole in container $(argument id)" "is its disk full? pct exec $(argument id) -- df -h /var/tmp"

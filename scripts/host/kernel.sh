@@ -1,7 +1,7 @@
 # Make the host's kernels ready for NVIDIA's modules: compiler, DKMS and headers of the running and of every other
 # installed kernel, nouveau blacklisted in modprobe.d and in every initramfs, and out of memory (a reboot when it is in).
 #
-# uses: step files packages reboot
+# uses: step files packages nvidia reboot
 # arguments: reboot=allow|never
 # facts: kernel (running release), bootId
 
@@ -10,15 +10,6 @@ BLACKLIST_TEXT='# Managed by proxmox-gpu-stack. The NVIDIA driver cannot drive a
 blacklist nouveau
 options nouveau modeset=0
 '
-
-# Kernels that have modules and an image on this machine.
-installed_kernels() {
-  local image
-  for image in /boot/vmlinuz-*; do
-    [[ -e $image && -d /lib/modules/${image#/boot/vmlinuz-} ]] && printf '%s\n' "${image#/boot/vmlinuz-}"
-  done
-  return 0
-}
 
 has_headers() {
   [[ -e /lib/modules/$1/build/Makefile ]]
@@ -35,13 +26,9 @@ headers_package() {
   done
 }
 
-nouveau_loaded() {
-  lsmod | grep -q '^nouveau '
-}
-
 # A kernel's initramfs must hold the blacklist: it loads modules before /etc is there.
 initramfs_blacklists() {
-  lsinitramfs "/boot/initrd.img-$1" 2>/dev/null | grep -q "etc/modprobe.d/$(basename "$BLACKLIST")\$"
+  lsinitramfs "/boot/initrd.img-$1" 2>/dev/null | grep "etc/modprobe.d/$(basename "$BLACKLIST")\$" >/dev/null
 }
 
 step_check() {

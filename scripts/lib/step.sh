@@ -15,6 +15,8 @@ declare -A FACTS=()
 declare -a DIFFERENCES=()
 STEP=""
 REBOOT_REQUESTED=""
+REPORTED=""
+FAILED_COMMAND=""
 
 # say TEXT…: one line of progress for a person.
 say() {
@@ -23,6 +25,7 @@ say() {
 
 # fail WHAT [WAY_ON]: end the step with one clear error: machine, step, cause, what to do next.
 fail() {
+  REPORTED=yes
   {
     printf '\nerror: step %s on %s failed\n' "$STEP" "$(machine_name)"
     printf '  cause: %s\n' "$1"
@@ -143,19 +146,34 @@ apply_mode() {
   print_result true
 }
 
+# No command may fail silently: what nobody answered for is named.
+report_unexpected_end() {
+  local status=$?
+  if ((status != 0)) && [[ -z $REPORTED ]]; then
+    {
+      printf '\nerror: step %s on %s failed\n' "$STEP" "$(machine_name)"
+      printf '  cause: %s ended with %s\n' "${FAILED_COMMAND:-a command}" "$status"
+      printf '  next:  %s\n' "see the lines above, then run \`up\` again"
+    } >&2
+  fi
+}
+
 # step_main STEP NAME=VALUE…: called once everything is defined.
 step_main() {
   STEP=$1
   shift
   local word
+  set -o errtrace
+  trap 'FAILED_COMMAND=$BASH_COMMAND' ERR
+  trap report_unexpected_end EXIT
   for word in "$@"; do
     [[ $word == *=* ]] || fail "argument '$word' is not of the form name=value"
     ARGS[${word%%=*}]=${word#*=}
   done
   export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive HOME=/root
   export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-  # What a step writes is for root alone unless it says otherwise.
-  umask 077
+  # Tools such as pct make folders with it that the container's mapped users must pass.
+  umask 022
   case ${ARGS[mode]:-apply} in
     apply) apply_mode ;;
     check)

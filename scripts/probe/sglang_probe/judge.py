@@ -61,10 +61,10 @@ def _field_findings(answer):
         if not isinstance(value, str):
             findings.append(("non-text", f"{field} is no text but {type(value).__name__}"))
             continue
-        for finding in (find_loop(value), unreadable(value), find_salad(value)):
+        loop = find_loop(value)
+        for finding in [loop] if loop else [unreadable(value), find_salad(value)]:
             if finding:
                 findings.append((finding["pattern"], f"{field}: {finding['reason']}"))
-                break
     return findings
 
 

@@ -27,9 +27,12 @@ def find_loop(text):
 
 
 def endless_newlines(text):
-    """White space only, or a gap of 24 and more line breaks."""
-    if text and not text.strip():
-        return {"pattern": "endless-newlines", "reason": f"only white space, {len(text)} characters"}
+    """White space only, a gap of 24 and more line breaks, or white space that runs to the end."""
+    trailing = len(text) - len(text.rstrip())
+    if text and trailing == len(text):
+        return {"pattern": "endless-newlines", "reason": f"only white space, {trailing} characters"}
+    if trailing >= 120:
+        return {"pattern": "endless-newlines", "reason": f"ends in {trailing} characters of white space"}
     longest = run = 0
     for character in text:
         run = run + 1 if character == "\n" else run if character in " \t\r" else 0
@@ -48,6 +51,8 @@ def endless_character(text):
             run = run + 1 if text[index] == text[index - size] else 0
             repeats = run // size + 1
             unit = text[index - size + 1 : index + 1]
+            if size > 1 and len(set(unit)) == 1:
+                continue  # counted with size 1
             if repeats >= _character_limit(unit) and (best is None or run > best[0]):
                 best = (run, repeats, unit)
         if best:
@@ -108,7 +113,7 @@ def _repeats_allowed(unit):
 
 def repeated_sentence(text):
     """One sentence of five and more words, six times and more, that makes up most of the prose."""
-    parts = texts.sentences(texts.prose(text))
+    parts = [part for line in texts.prose_lines(texts.FENCE.sub("\n", text)) for part in texts.sentences(line)]
     counts = Counter(part for part in parts if len(part.split()) >= 5)
     if not counts:
         return None
@@ -124,7 +129,8 @@ def repeated_sentence(text):
 
 def few_distinct_phrases(text):
     """A passage of up to 200 words of prose in which fewer than one four-word phrase in five is new."""
-    stream = [token for token in texts.tokens(texts.prose(text)) if token[0].isalnum()][-MAX_TOKENS:]
+    prose = " ".join(texts.prose_lines(texts.TAG.sub(" ", texts.FENCE.sub("\n", text))))
+    stream = [token for token in texts.tokens(prose) if token[0].isalnum()][-MAX_TOKENS:]
     if len(stream) < 50:
         return None
     for start in range(0, max(1, len(stream) - 100), 100):

@@ -49,7 +49,8 @@ def _is_control(character):
 
 def find_salad(text):
     """A finding when at least two signs of senseless text come together, else None."""
-    prose = texts.prose(text)
+    lines = [line for line in texts.prose_lines(texts.without_code(text)) if len(texts.words(line)) >= 6]
+    prose = "\n".join(lines)
     words = texts.words(prose)
     signs = [sign for sign in _signs(text, prose, words) if sign]
     if len(signs) >= 2:
@@ -70,7 +71,7 @@ def _signs(text, prose, words):
         yield f"{capitals} of {count} words with capitals inside"
     latin = [word for word in words if _script(word[0]) == "LATIN"]
     common = sum(1 for word in latin if word.lower() in FUNCTION_WORDS)
-    if len(latin) >= 30 and len(latin) / count > 0.5 and common / len(latin) < 0.08:
+    if len(latin) >= 30 and len(latin) / count > 0.5 and common / len(latin) < 0.12:
         yield f"only {common} of {len(latin)} words are common ones"
     long_words = sum(1 for word in words if len(word) >= 25 and _script(word[0]) == "LATIN")
     if long_words >= 2 and long_words / count >= 0.01:

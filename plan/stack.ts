@@ -1,0 +1,46 @@
+import type { StackConfig } from "../config/schema";
+import { planContainers, type ContainerPlan } from "./container-steps";
+import { planEnvironments, type EnvironmentPlan } from "./environment-steps";
+import { planDriver, type DriverPlan } from "./host-steps";
+import { planModels, type ModelPlan } from "./model-steps";
+import { planServices, type InferenceServicePlan } from "./service-steps";
+import type { Step } from "./step";
+
+/** All that a stack does, as plain data. */
+export interface StackPlan {
+  readonly driver: DriverPlan;
+  readonly models: readonly ModelPlan[];
+  readonly containers: readonly ContainerPlan[];
+  readonly environments: readonly EnvironmentPlan[];
+  readonly services: readonly InferenceServicePlan[];
+}
+
+/** Decides everything that can be decided without the host. `projectDirectory` holds `environments/`. */
+export function planStack(config: StackConfig, projectDirectory: string): StackPlan {
+  const environments = planEnvironments(config, projectDirectory);
+  return {
+    driver: planDriver(config),
+    models: planModels(config),
+    containers: planContainers(config),
+    environments,
+    services: planServices(config, environments),
+  };
+}
+
+/** Every step in the order in which a first `up` can run them. */
+export function allSteps(plan: StackPlan): Step[] {
+  const { kernel, kernelReady, install, ready, boot } = plan.driver;
+  return [
+    kernel,
+    kernelReady,
+    install,
+    ready,
+    boot,
+    ...plan.models.map((model) => model.step),
+    ...plan.containers.flatMap(({ attach, userland, cuda }) =>
+      [attach, userland, cuda].filter((step) => step !== undefined),
+    ),
+    ...plan.environments.map((environment) => environment.step),
+    ...plan.services.map((service) => service.step),
+  ];
+}

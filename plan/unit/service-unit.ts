@@ -1,0 +1,107 @@
+import { banner } from "./banner";
+import { hardening } from "./hardening";
+import { LIBRARY, servicePaths } from "./paths";
+import { execArgument, unitText } from "./quote";
+import type { UnitInput } from "./types";
+
+/** Pause before a restart: GPU memory of a killed server is free after about 6 seconds. */
+const RESTART_SECONDS = 30;
+
+/** Starts in one start-limit interval, the first included. */
+const START_BURST = 3;
+
+/** A Python of the environment that runs a command of the probe package. */
+export function probeCommand(input: UnitInput, verb: string): string {
+  const { specification } = servicePaths(input.name);
+  const words = [
+    "/usr/bin/env",
+    `PYTHONPATH=${LIBRARY}`,
+    "PYTHONDONTWRITEBYTECODE=1",
+    `${input.environmentPath}/bin/python3`,
+    "-m",
+    "sglang_probe",
+    verb,
+    "--spec",
+    specification,
+  ];
+  return words.map(execArgument).join(" ");
+}
+
+/** A command line with one option and its values a line. */
+function wrappedCommand(words: readonly string[]): string {
+  const lines: string[][] = [[]];
+  for (const [index, word] of words.entries()) {
+    const startsOption = word.startsWith("--") && index > 0;
+    if (startsOption) lines.push([]);
+    lines.at(-1)?.push(execArgument(word));
+  }
+  return lines.map((line) => line.join(" ")).join(" \\\n  ");
+}
+
+/** Where the server finds its API key: never in the command line, which everyone on the machine can read. */
+function secretArguments(input: UnitInput): string[] {
+  return input.apiKey ? ["--config", `/run/credentials/sglang-${input.name}.service/arguments.yaml`] : [];
+}
+
+function unitSection(input: UnitInput): string[] {
+  const attempt = input.startTimeoutMinutes * 60 + RESTART_SECONDS;
+  // Another service's stop must be over before this one starts: its cards must be free.
+  const conflicts = input.conflicts.map((unit) => [`Conflicts=${unit}`, `After=${unit}`]).flat();
+  return [
+    "[Unit]",
+    `Description=${unitText(input.title)}`,
+    "Wants=network-online.target",
+    "After=network-online.target",
+    `RequiresMountsFor=${[input.environmentPath, ...input.modelPaths].map(unitText).join(" ")}`,
+    ...conflicts,
+    // Loading may take half an hour, so that the interval must hold all attempts with their full loading time.
+    `StartLimitIntervalSec=${START_BURST * attempt + 60}`,
+    `StartLimitBurst=${START_BURST}`,
+  ];
+}
+
+function serviceSection(input: UnitInput): string[] {
+  const paths = servicePaths(input.name);
+  const command = [
+    `${input.environmentPath}/bin/python3`,
+    "-m",
+    "sglang.launch_server",
+    ...secretArguments(input),
+    ...input.arguments,
+  ];
+  return [
+    "[Service]",
+    // The server never notifies systemd: readiness is the health gate's to tell.
+    "Type=exec",
+    `User=${input.user}`,
+    `StateDirectory=sglang-${input.name}`,
+    "StateDirectoryMode=0750",
+    `WorkingDirectory=${paths.home}`,
+    `EnvironmentFile=${paths.environmentFile}`,
+    ...(input.apiKey ? [`LoadCredential=arguments.yaml:${paths.secretArguments}`] : []),
+    `ExecStartPre=${probeCommand(input, "preflight")}`,
+    `ExecStart=${wrappedCommand(command)}`,
+    // Lets running answers finish, within its own bound; a probe package that is older must not stop the stop.
+    `ExecStop=-${probeCommand(input, "drain")}`,
+    // Preflight imports torch and opens a CUDA context; loading itself comes after the start.
+    "TimeoutStartSec=300",
+    `TimeoutStopSec=${input.stopTimeoutSeconds + 30}`,
+    // SIGTERM never ends a server that has answered one request with 400; SIGINT ends it with exit code 0.
+    "KillSignal=SIGINT",
+    "KillMode=control-group",
+    "Restart=on-failure",
+    `RestartSec=${RESTART_SECONDS}`,
+    // Exit code 2: arguments that the release does not know. Another start cannot help.
+    "RestartPreventExitStatus=2",
+    "LimitNOFILE=65535",
+    "LimitMEMLOCK=infinity",
+    "LimitSTACK=67108864",
+    ...hardening(input),
+  ];
+}
+
+/** The text of `sglang-<name>.service`. */
+export function renderServiceUnit(input: UnitInput): string {
+  const sections = [unitSection(input), serviceSection(input), ["[Install]", "WantedBy=multi-user.target"]];
+  return `${banner(input)}\n${sections.map((lines) => `\n${lines.join("\n")}\n`).join("")}`;
+}

@@ -1,0 +1,214 @@
+"""The health gate: is the service that was just started the declared one, and does it make sense?
+
+Order: unit and journal while it loads; the owner of the port; /health; /server_info; the KV pool; the semantic probe;
+the unit once more. The first failing step ends the gate. It prints progress lines, then one JSON line.
+"""
+
+import json
+import time
+
+from . import fatal_lines, ports, unit
+from .client import Client, NoAnswer
+from .explanations import CONTROL_RUN, explain
+from .questions import DEFAULT_QUESTIONS
+from .semantic import ask, tokens_per_second
+from .server_info import differences, pool_problem
+from .spec import port_of
+
+HEALTH_TIMEOUT_SECONDS = 30  # the server itself gives up after 20 s and answers 503
+QUIET_HINT_SECONDS = 60
+
+
+class GateFailure(Exception):
+    """The gate's verdict "not healthy": the stage, the reasons, and facts for the report."""
+
+    def __init__(self, stage, *reasons, **facts):
+        super().__init__("; ".join(reasons))
+        self.stage, self.reasons, self.facts = stage, list(reasons), facts
+
+
+class Gate:
+    """One run of the gate over one specification. poll_seconds: pause between two looks at a loading server."""
+
+    def __init__(self, spec, poll_seconds=2.0, say=None):
+        self.spec = spec
+        self.poll_seconds = poll_seconds
+        self.started = time.monotonic()
+        self.say_line = say or (lambda line: print(line, flush=True))
+        self.client = None
+        self.watch = None
+        self.info = {}
+        self.model_type = ""
+        self.answers = []
+
+    def run(self):
+        """Run every step and return the report; its "healthy" decides."""
+        report = {"healthy": False, "service": self.spec["service"], "unit": self.spec["unit"]}
+        try:
+            self._steps()
+            report["healthy"] = True
+        except GateFailure as failure:
+            report.update(stage=failure.stage, reasons=failure.reasons, **failure.facts)
+        except unit.UnitError as error:
+            report.update(stage="unit", reasons=[str(error)], rules=error.rules)
+        report.update(
+            version=self.info.get("version"),
+            maxTotalTokens=self.info.get("max_total_num_tokens"),
+            answers=self.answers,
+            tokensPerSecond=tokens_per_second(self.answers),
+            seconds=round(time.monotonic() - self.started, 1),
+        )
+        return report
+
+    def _steps(self):
+        questions = self.spec.get("prompts", DEFAULT_QUESTIONS)
+        if not questions:
+            raise GateFailure("semantic probe", "prompts is empty: a probe without a question proves nothing")
+        try:
+            self.client = Client(self.spec["url"], self.spec.get("apiKeyFile"))
+        except OSError as error:
+            raise GateFailure("specification", f"apiKeyFile {self.spec['apiKeyFile']}: {error.strerror}") from error
+        self.watch = unit.UnitWatch(self.spec["unit"])
+        self.main_pid = None
+        self._wait_for_health()
+        self._compare_server_info()
+        self._ask_all(questions)
+        self._still_the_same()
+        self.say("healthy")
+
+    def say(self, text):
+        """One progress line with the seconds since the gate began."""
+        self.say_line(f"[{time.monotonic() - self.started:.0f}s] {text}")
+
+    def _wait_for_health(self):
+        deadline = self.started + self.spec["deadlineSeconds"]
+        self.say(f"waiting for {self.spec['unit']} at {self.spec['url']}")
+        seen = "nothing yet"
+        moved = time.monotonic()
+        hinted = False
+        while True:
+            phase = self.watch.check()
+            if phase:
+                self.say(phase)
+                moved, hinted = time.monotonic(), False
+            answer = self._health(max(1.0, min(HEALTH_TIMEOUT_SECONDS, deadline - time.monotonic())))
+            if answer == "200":
+                self.say("/health answers 200")
+                return
+            if answer != seen:
+                seen = answer
+                self.say(f"/health: {answer}")
+            if not hinted and time.monotonic() - moved > QUIET_HINT_SECONDS and self.watch.phase == "joining the GPUs":
+                hinted = True
+                self.say("still joining the GPUs: is lo up in the container? (ip link show lo)")
+            if time.monotonic() >= deadline:
+                last = self.watch.journal.lines[-1:] or ["none"]
+                raise GateFailure(
+                    "health",
+                    f"not healthy within {self.spec['deadlineSeconds']} s: /health: {seen}; loading phase: "
+                    f"{self.watch.phase or 'none seen'}; last log line: {last[0].strip()[:300]}",
+                )
+            time.sleep(self.poll_seconds)
+
+    def _health(self, timeout):
+        """"200", or in words why not yet. Whoever holds the port is looked at before an answer is believed."""
+        try:
+            status, _ = self.client.request("/health", timeout=timeout)
+        except NoAnswer as error:
+            if error.kind == "refused":
+                return "connection refused (not yet)"
+            self._check_owner()
+            return f"{error.kind} (not yet)"
+        self._check_owner()
+        if status in (200, 503):
+            return "200" if status == 200 else "503 (not yet)"
+        raise GateFailure("health", f"/health answers {status}: not an SGLang server, or one that cannot serve")
+
+    def _check_owner(self):
+        properties = unit.state(self.spec["mainPidUnit"])
+        main_pid = int(properties.get("MainPID") or 0)
+        found = ports.listeners(port_of(self.spec))
+        strangers = [one for one in found if not ports.belongs_to(one, self.spec["mainPidUnit"], main_pid)]
+        if strangers:
+            owners = ", ".join(ports.describe(one) for one in strangers)
+            raise GateFailure(
+                "port",
+                f"port {port_of(self.spec)} is held by {owners}, not by {self.spec['mainPidUnit']}: its answers prove nothing; "
+                "stop that process or give the service another port",
+            )
+        if not found:
+            raise GateFailure("port", f"{self.spec['url']} answers, but nothing on this machine listens on its port")
+
+    def _compare_server_info(self):
+        self.info = self._get("/server_info", 120)
+        found = differences(self.info, self.spec["expectedServerInfo"], self.spec.get("version"))
+        if found:
+            reasons = [f"{one['key']} is {one['actual']!r}, declared is {one['expected']!r}" for one in found]
+            raise GateFailure("server_info", *reasons, differences=found)
+        problem = pool_problem(self.info, self.spec.get("plannedMaxTotalTokens"))
+        if problem:
+            raise GateFailure("memory", problem)
+        self.model_type = str(self._get("/model_info", 30).get("model_type") or "")
+        compared = len(self.spec["expectedServerInfo"]) + ("version" in self.spec)
+        self.say(f"/server_info: {compared} declared values are as declared")
+
+    def _get(self, path, timeout):
+        try:
+            return self.client.get_json(path, timeout)
+        except NoAnswer as error:
+            self._wait_for_unit_failure()
+            raise GateFailure("server_info", str(error)) from error
+
+    def _ask_all(self, questions):
+        for sampling in ("temperature-0", "card"):
+            for question in questions:
+                # With the card's thinking values every question is thought about: the loops of old were in the reasoning.
+                think = bool(question.get("think")) or (sampling == "card" and "nonThinking" not in self.spec["sampling"])
+                self._ask(question, think, sampling)
+        bad = [answer for answer in self.answers if not answer["healthy"]]
+        if not bad:
+            return
+        reasons = [
+            f"{answer['question']} ({answer['sampling']}): {reason}; text: \"{answer['excerpt']}\""
+            for answer in bad
+            for reason in answer["reasons"]
+        ]
+        if all(answer["limitTooSmall"] for answer in bad):
+            raise GateFailure("semantic probe", *reasons, limitTooSmall=True)
+        rules = explain(self.info, self.model_type)
+        for rule in rules:
+            self.say(f"could explain it: {rule['rule']}: {rule['text']}")
+        raise GateFailure("semantic probe", *reasons, rules=rules, controlRun=CONTROL_RUN, **self._nan_lines())
+
+    def _ask(self, question, think, sampling):
+        try:
+            answer = ask(self.client, self.spec, question, think, sampling, self.info)
+        except NoAnswer as error:
+            self._wait_for_unit_failure()
+            raise GateFailure("semantic probe", f"{question['id']} ({sampling}): {error}") from error
+        self.answers.append(answer)
+        verdict = "healthy" if answer["healthy"] else "; ".join(answer["reasons"])
+        self.say(f"{question['id']} ({sampling}{', thinking' if think else ''}): {verdict}")
+
+    def _nan_lines(self):
+        lines = [line.strip()[:300] for line in self.watch.journal.lines if fatal_lines.is_nan_report(line)]
+        return {"nanLines": lines[-3:]} if lines else {}
+
+    def _wait_for_unit_failure(self):
+        """A broken connection usually means a dying server: its own last words say more. Raises UnitError when it died."""
+        for _ in range(5):
+            self.watch.check()
+            time.sleep(min(1.0, self.poll_seconds))
+
+    def _still_the_same(self):
+        self.watch.check()
+        self._check_owner()
+
+
+def run(spec, poll_seconds=2.0):
+    """Run the gate, print the report as the last line, return the exit code."""
+    report = Gate(spec, poll_seconds).run()
+    for reason in report.get("reasons", []):
+        print(f"not healthy, {report['stage']}: {reason}", flush=True)
+    print(json.dumps(report, ensure_ascii=False, sort_keys=True), flush=True)
+    return 0 if report["healthy"] else 1
