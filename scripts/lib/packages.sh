@@ -37,11 +37,12 @@ apt_get() {
 install_packages_locked() {
   # A dpkg run that was cut off leaves half-configured packages; this finishes them and does nothing otherwise.
   quietly dpkg --configure -a || return 1
-  if ! apt_get install "$@"; then
-    say "refreshing the package lists"
-    apt_get update || return 1
-    apt_get install "$@"
+  # A package that the lists do not know, or an address that is gone: the lists are old.
+  if apt-cache show "$@" >/dev/null 2>&1 && apt_get install "$@"; then
+    return 0
   fi
+  say "refreshing the package lists"
+  apt_get update && apt_get install "$@"
 }
 
 # install_packages NAME…
