@@ -1,0 +1,74 @@
+// Command pulumi-resource-proxmoxve serves the Terraform provider for Proxmox VE (bpg/terraform-provider-proxmox)
+// to the Pulumi engine, under the names that the npm SDK @muhlba91/pulumi-proxmoxve uses.
+//
+// With the one argument "schema" it prints the package schema instead.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	pfbridge "github.com/pulumi/pulumi-terraform-bridge/v3/pkg/pf/tfbridge"
+	"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/pf/tfgen"
+	"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/tfbridge"
+	"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/x/muxer"
+	"github.com/pulumi/pulumi-terraform-bridge/v3/unstable/metadata"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/diag/colors"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "pulumi-resource-proxmoxve:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	info := providerInfo(ctx)
+	if err := recordDispatch(&info); err != nil {
+		return err
+	}
+	schema, err := packageSchema(ctx, info)
+	if err != nil {
+		return err
+	}
+	if len(os.Args) == 2 && os.Args[1] == "schema" {
+		_, err := os.Stdout.Write(schema)
+		return err
+	}
+	pfbridge.MainWithMuxer(ctx, packageName, info, schema)
+	return nil
+}
+
+// recordDispatch notes in the provider's metadata which half of the Terraform provider serves which resource.
+// Published bridged providers read this from a file that is generated at build time.
+func recordDispatch(info *tfbridge.ProviderInfo) error {
+	mux, ok := info.P.(interface {
+		ResolveDispatch(*tfbridge.ProviderInfo) (muxer.DispatchTable, error)
+	})
+	if !ok {
+		return fmt.Errorf("the merged provider %T cannot say which half serves what", info.P)
+	}
+	table, err := mux.ResolveDispatch(info)
+	if err != nil {
+		return err
+	}
+	return metadata.Set(info.GetMetadata(), "mux", table)
+}
+
+// packageSchema computes the Pulumi schema at start-up (about a second), without the documentation.
+// Published bridged providers embed it.
+func packageSchema(ctx context.Context, info tfbridge.ProviderInfo) ([]byte, error) {
+	generated, err := tfgen.GenerateSchema(ctx, tfgen.GenerateSchemaOptions{
+		ProviderInfo:    info,
+		DiagnosticsSink: diag.DefaultSink(io.Discard, io.Discard, diag.FormatOptions{Color: colors.Never}),
+		XInMemoryDocs:   true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return generated.ProviderMetadata.PackageSchema, nil
+}
