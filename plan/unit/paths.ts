@@ -3,6 +3,9 @@
 /** Python packages that units and steps use (`sglang_probe`). */
 export const LIBRARY = "/usr/local/lib/proxmox-gpu-stack";
 
+/** Where repeated probes keep their state. */
+const PROBE_DIRECTORY = "/var/lib/proxmox-gpu-stack/probe";
+
 const UNITS = "/etc/systemd/system";
 
 export interface ServicePaths {
@@ -10,7 +13,6 @@ export interface ServicePaths {
   readonly unit: string;
   readonly probeService: string;
   readonly probeTimer: string;
-  readonly restartService: string;
   /** Environment variables of the server; no secrets. */
   readonly environmentFile: string;
   /** What preflight, gate and repeated probe compare with. */
@@ -19,6 +21,9 @@ export interface ServicePaths {
   readonly apiKey: string;
   /** The API key as a file of arguments, for the server's --config; root only, written by the same step. */
   readonly secretArguments: string;
+  /** Verdict of the last repeated probe, and the same as a metric. */
+  readonly probeState: string;
+  readonly probeMetrics: string;
   /** HOME of the server: caches of compiled kernels, which must outlive a restart. */
   readonly home: string;
 }
@@ -30,11 +35,12 @@ export function servicePaths(name: string): ServicePaths {
     unit: `${UNITS}/sglang-${name}.service`,
     probeService: `${UNITS}/sglang-${name}-probe.service`,
     probeTimer: `${UNITS}/sglang-${name}-probe.timer`,
-    restartService: `${UNITS}/sglang-${name}-restart.service`,
     environmentFile: `${settings}/environment`,
     specification: `${settings}/specification.json`,
     apiKey: `${settings}/api-key`,
     secretArguments: `${settings}/arguments.yaml`,
+    probeState: `${PROBE_DIRECTORY}/${name}.json`,
+    probeMetrics: `${PROBE_DIRECTORY}/${name}.prom`,
     home: `/var/lib/sglang-${name}`,
   };
 }

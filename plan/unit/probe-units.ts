@@ -1,41 +1,60 @@
 import { banner } from "./banner";
-import { hardening } from "./hardening";
 import { servicePaths } from "./paths";
 import { probeCommand } from "./service-unit";
 import type { UnitInput } from "./types";
 
 /** Time that one repetition may take: a sampled request on cold caches alone took two minutes. */
-const PROBE_TIMEOUT_MINUTES = 15;
+const PROBE_TIMEOUT_SECONDS = 900;
 
-function assembled(input: UnitInput, sections: string[][]): string {
+function assembled(input: UnitInput, sections: readonly (readonly string[])[]): string {
   return `${banner(input)}\n${sections.map((lines) => `\n${lines.join("\n")}\n`).join("")}`;
 }
 
+/**
+ * What the probe needs is less than a server: it reads, asks over HTTP, writes its state and may restart the server.
+ * It runs as root, who alone may restart a unit, read its journal and the API key.
+ */
+const HARDENING = [
+  "NoNewPrivileges=yes",
+  "CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SYS_PTRACE",
+  "ProtectSystem=strict",
+  "ProtectHome=read-only",
+  "PrivateTmp=yes",
+  "ProtectKernelTunables=yes",
+  "ProtectKernelModules=yes",
+  "ProtectKernelLogs=yes",
+  "ProtectControlGroups=yes",
+  "ProtectHostname=yes",
+  "LockPersonality=yes",
+  "MemoryDenyWriteExecute=yes",
+  "RestrictNamespaces=yes",
+  "RestrictRealtime=yes",
+  "RestrictSUIDSGID=yes",
+  "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
+  "SystemCallArchitectures=native",
+  "SystemCallFilter=@system-service",
+  "SystemCallErrorNumber=EPERM",
+  "UMask=0022",
+];
+
 /** The text of `sglang-<name>-probe.service`: one repetition of the semantic probe. */
 export function renderProbeService(input: UnitInput): string {
-  const paths = servicePaths(input.name);
   const server = `sglang-${input.name}.service`;
+  const restart = input.onDegenerate === "restart" ? ["--restart-on-degenerate"] : [];
+  const command = probeCommand(input, "probe", [
+    "--metrics-file",
+    servicePaths(input.name).probeMetrics,
+    ...restart,
+  ]);
   return assembled(input, [
-    [
-      "[Unit]",
-      `Description=Semantic probe of ${server}`,
-      `After=${server}`,
-      ...(input.onDegenerate === "restart" ? [`OnFailure=sglang-${input.name}-restart.service`] : []),
-    ],
+    ["[Unit]", `Description=Semantic probe of ${server}`, `After=${server}`],
     [
       "[Service]",
       "Type=oneshot",
-      `User=${input.user}`,
-      `StateDirectory=sglang-${input.name}`,
-      "StateDirectoryMode=0750",
-      `WorkingDirectory=${paths.home}`,
-      `EnvironmentFile=${paths.environmentFile}`,
-      ...(input.apiKey ? [`LoadCredential=api-key:${paths.apiKey}`] : []),
-      // A server that is stopped is not degenerate: the repetition is skipped.
-      `ExecCondition=/usr/bin/systemctl is-active --quiet ${server}`,
-      `ExecStart=${probeCommand(input, "probe")}`,
-      `TimeoutStartSec=${PROBE_TIMEOUT_MINUTES * 60}`,
-      ...hardening(input),
+      "StateDirectory=proxmox-gpu-stack/probe",
+      `ExecStart=${command}`,
+      `TimeoutStartSec=${PROBE_TIMEOUT_SECONDS}`,
+      ...HARDENING,
     ],
   ]);
 }
@@ -47,17 +66,5 @@ export function renderProbeTimer(input: UnitInput): string {
     ["[Unit]", `Description=Repeats the semantic probe of sglang-${input.name}.service`],
     ["[Timer]", `OnActiveSec=${interval}`, `OnUnitInactiveSec=${interval}`, "AccuracySec=30"],
     ["[Install]", "WantedBy=timers.target"],
-  ]);
-}
-
-/**
- * The text of `sglang-<name>-restart.service`: what a failed probe starts when the stack says `onDegenerate: restart`.
- * These restarts count against the server's own start limit, so that they are bounded.
- */
-export function renderRestartService(input: UnitInput): string {
-  const server = `sglang-${input.name}.service`;
-  return assembled(input, [
-    ["[Unit]", `Description=Restart of ${server} after degenerate output`],
-    ["[Service]", "Type=oneshot", `ExecStart=/usr/bin/systemctl restart ${server}`],
   ]);
 }

@@ -1,6 +1,6 @@
 import { renderEnvironmentFile } from "./environment-file";
 import { servicePaths } from "./paths";
-import { renderProbeService, renderProbeTimer, renderRestartService } from "./probe-units";
+import { renderProbeService, renderProbeTimer } from "./probe-units";
 import { renderServiceUnit } from "./service-unit";
 import type { UnitInput } from "./types";
 
@@ -15,6 +15,5 @@ export function renderServiceFiles(input: UnitInput): Record<string, string> {
     [paths.environmentFile]: renderEnvironmentFile(input),
     [paths.probeService]: renderProbeService(input),
     [paths.probeTimer]: renderProbeTimer(input),
-    ...(input.onDegenerate === "restart" ? { [paths.restartService]: renderRestartService(input) } : {}),
   };
 }

@@ -10,8 +10,8 @@ const RESTART_SECONDS = 30;
 /** Starts in one start-limit interval, the first included. */
 const START_BURST = 3;
 
-/** A Python of the environment that runs a command of the probe package. */
-export function probeCommand(input: UnitInput, verb: string): string {
+/** A command of the probe package, run by the environment's Python. */
+export function probeCommand(input: UnitInput, verb: string, options: readonly string[] = []): string {
   const { specification } = servicePaths(input.name);
   const words = [
     "/usr/bin/env",
@@ -23,6 +23,7 @@ export function probeCommand(input: UnitInput, verb: string): string {
     verb,
     "--spec",
     specification,
+    ...options,
   ];
   return words.map(execArgument).join(" ");
 }
@@ -45,8 +46,11 @@ function secretArguments(input: UnitInput): string[] {
 
 function unitSection(input: UnitInput): string[] {
   const attempt = input.startTimeoutMinutes * 60 + RESTART_SECONDS;
-  // Another service's stop must be over before this one starts: its cards must be free.
-  const conflicts = input.conflicts.map((unit) => [`Conflicts=${unit}`, `After=${unit}`]).flat();
+  // Ordered one way only, or two conflicting units would wait for each other; a stop comes first either way, so that the
+  // cards are free when this one starts.
+  const conflicts = input.conflicts.flatMap((unit) =>
+    unit < `sglang-${input.name}.service` ? [`Conflicts=${unit}`, `After=${unit}`] : [`Conflicts=${unit}`],
+  );
   return [
     "[Unit]",
     `Description=${unitText(input.title)}`,
@@ -81,14 +85,13 @@ function serviceSection(input: UnitInput): string[] {
     ...(input.apiKey ? [`LoadCredential=arguments.yaml:${paths.secretArguments}`] : []),
     `ExecStartPre=${probeCommand(input, "preflight")}`,
     `ExecStart=${wrappedCommand(command)}`,
-    // Lets running answers finish, within its own bound; a probe package that is older must not stop the stop.
-    `ExecStop=-${probeCommand(input, "drain")}`,
     // Preflight imports torch and opens a CUDA context; loading itself comes after the start.
     "TimeoutStartSec=300",
-    `TimeoutStopSec=${input.stopTimeoutSeconds + 30}`,
-    // SIGTERM never ends a server that has answered one request with 400; SIGINT ends it with exit code 0.
+    // SIGTERM never ends a server that has answered one request with 400; SIGINT ends it with exit code 0. It goes to the
+    // main process alone, so that running answers keep their scheduler until they are finished or the time is over.
     "KillSignal=SIGINT",
-    "KillMode=control-group",
+    "KillMode=mixed",
+    `TimeoutStopSec=${input.stopTimeoutSeconds}`,
     "Restart=on-failure",
     `RestartSec=${RESTART_SECONDS}`,
     // Exit code 2: arguments that the release does not know. Another start cannot help.
