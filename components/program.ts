@@ -65,3 +65,10 @@ function secretEntry(config: pulumi.Config, name: "huggingFaceToken" | "serviceA
   const value = config.getSecret(name);
   return value === undefined ? {} : { [name]: value };
 }
+
+/** An entry that configuration checks have proven to exist. */
+export function entry<T>(entries: Readonly<Record<string, T>>, name: string): T {
+  const found = entries[name];
+  if (found === undefined) throw new Error(`no entry ${name}: the configuration was not checked`);
+  return found;
+}

@@ -80,7 +80,8 @@ export function planDriver(config: StackConfig): DriverPlan {
     },
     timeoutMinutes: 10,
     removable: true,
-    summary: "boot unit that makes the device nodes and re-resolves each container's cards; every declared card is there",
+    summary:
+      "boot unit that makes the device nodes and re-resolves each container's cards; every declared card is there",
   });
   return { kernel, kernelReady, install, ready, boot };
 }

@@ -17,7 +17,8 @@ function homesAreNeeded(input: UnitInput): boolean {
  * - PrivateDevices, DevicePolicy and ProtectClock: each closes the device list and would hide /dev/nvidia*
  *   (ProtectClock adds a DeviceAllow for the clock). A container holds only the devices that it was given.
  * - MemoryDenyWriteExecute: Triton and torch write the code that they run.
- * - ProcSubset=pid: CUDA reads /proc/driver/nvidia. PrivateIPC: NCCL's shared memory is in /dev/shm.
+ * - ProtectProc: an unprivileged container may not mount /proc anew. ProcSubset: CUDA reads /proc/driver/nvidia.
+ * - PrivateIPC: NCCL's shared memory is in /dev/shm.
  */
 export function hardening(input: UnitInput): string[] {
   return [
@@ -32,7 +33,6 @@ export function hardening(input: UnitInput): string[] {
     "ProtectKernelLogs=yes",
     "ProtectControlGroups=yes",
     "ProtectHostname=yes",
-    "ProtectProc=invisible",
     "LockPersonality=yes",
     "RestrictNamespaces=yes",
     "RestrictRealtime=yes",

@@ -16,7 +16,7 @@ function assembled(input: UnitInput, sections: readonly (readonly string[])[]): 
  */
 const HARDENING = [
   "NoNewPrivileges=yes",
-  "CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SYS_PTRACE",
+  "CapabilityBoundingSet=CAP_DAC_READ_SEARCH",
   "ProtectSystem=strict",
   "ProtectHome=read-only",
   "PrivateTmp=yes",

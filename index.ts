@@ -1,0 +1,88 @@
+import * as pulumi from "@pulumi/pulumi";
+
+import { GpuContainer, containerTemplate, proxmoxProvider } from "./components/gpu-container";
+import { InferenceService } from "./components/inference-service";
+import { MlEnv } from "./components/ml-env";
+import { ModelSnapshot } from "./components/model-snapshot";
+import { NvidiaDriver } from "./components/nvidia-driver";
+import { entry, loadProgram } from "./components/program";
+
+const { config, plan, context, credentials } = loadProgram();
+
+const driver = new NvidiaDriver("driver", { context, plan: plan.driver });
+
+// After the driver: its reboot would cut a download off.
+const models = Object.fromEntries(
+  plan.models.map((model) => [
+    model.name,
+    new ModelSnapshot(model.name, { context, plan: model }, { dependsOn: [driver] }),
+  ]),
+);
+
+const provider = proxmoxProvider("proxmox", config.host, credentials);
+const templates: Record<string, pulumi.Resource> = {};
+const containers: Record<string, GpuContainer> = {};
+for (const container of plan.containers) {
+  // Containers from the same template share its file.
+  const template = (templates[container.templateId] ??= containerTemplate(
+    `template-${container.templateFile}`,
+    config.host.node,
+    container,
+    { provider },
+  ));
+  containers[container.name] = new GpuContainer(
+    container.name,
+    { context, node: config.host.node, plan: container, template },
+    { providers: [provider], dependsOn: [driver] },
+  );
+}
+
+const environments = Object.fromEntries(
+  plan.environments.map((environment) => {
+    const container = entry(containers, environment.container);
+    return [
+      environment.name,
+      new MlEnv(
+        environment.name,
+        { context, plan: environment, deletedWith: container.container },
+        { dependsOn: [container] },
+      ),
+    ];
+  }),
+);
+
+const services = plan.services.map(
+  (service) =>
+    new InferenceService(
+      service.name,
+      { context, plan: service, deletedWith: entry(containers, service.service.container).container },
+      {
+        dependsOn: [
+          entry(environments, service.service.environment),
+          ...[service.service.model, service.service.speculative?.draftModel]
+            .filter((name) => name !== undefined)
+            .map((name) => entry(models, name)),
+        ],
+      },
+    ),
+);
+
+const byName = <T, R>(entries: Readonly<Record<string, T>>, value: (entry: T) => R): Record<string, R> =>
+  Object.fromEntries(Object.entries(entries).map(([name, item]) => [name, value(item)]));
+
+/** Version of NVIDIA's driver, on the host and in every container with GPUs. */
+export const driverVersion = driver.version;
+/** Id and address of each container. */
+export const containerAddresses = byName(containers, ({ vmId, address }) => ({ vmId, address }));
+/** Content address of each Python environment. */
+export const environmentDigests = byName(environments, (environment) => environment.digest);
+/** Commit of each model. */
+export const modelRevisions = byName(models, (model) => model.revision);
+/** Where each service answers. */
+export const endpoints = Object.fromEntries(
+  plan.services.map((service, i) => [service.name, services[i]?.url]),
+);
+/** Commands that repeat each service's health gate, to be run on the host. */
+export const healthChecks = Object.fromEntries(
+  plan.services.map((service, i) => [service.name, services[i]?.probeCommand]),
+);

@@ -1,0 +1,137 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { ResolvedService, StackConfig } from "../config/schema";
+import type { EnvironmentPlan } from "./environment-steps";
+import { cardId } from "./host-steps";
+import { SCRIPTS, shortDigest } from "./script";
+import { planService, type ServicePlan } from "./service";
+import { serviceInput } from "./service-input";
+import { inContainer, step, type Step } from "./step";
+import { renderServiceFiles } from "./unit/service-files";
+import { LIBRARY, servicePaths } from "./unit/paths";
+import { unitInput } from "./unit/unit-input";
+
+/** One inference service: its plan and the step that brings it to run. */
+export interface InferenceServicePlan {
+  readonly name: string;
+  readonly service: ResolvedService;
+  readonly plan: ServicePlan;
+  /** Where clients reach it. */
+  readonly url: string;
+  /** Repeats the gate's semantic probe by hand, on the host. */
+  readonly probeCommand: string;
+  readonly step: Step;
+}
+
+/** The probe package, file by file, under its path in the container. */
+export function probePackage(): Record<string, string> {
+  const folder = join(SCRIPTS, "probe", "sglang_probe");
+  return Object.fromEntries(
+    readdirSync(folder)
+      .filter((file) => file.endsWith(".py"))
+      .sort()
+      .map((file) => [`${LIBRARY}/sglang_probe/${file}`, readFileSync(join(folder, file), "utf8")]),
+  );
+}
+
+/** Address for requests from inside the container: the one the server listens on. */
+function localUrl(service: ResolvedService): string {
+  const address = service.listen === "0.0.0.0" ? "127.0.0.1" : service.listen;
+  return `http://${address}:${service.port}`;
+}
+
+/** What preflight, gate and repeated probe compare the server with. */
+function specification(
+  config: StackConfig,
+  service: ResolvedService,
+  plan: ServicePlan,
+  environment: EnvironmentPlan,
+): string {
+  const cards = service.gpus.map((name) => config.gpus[name]).filter((gpu) => gpu !== undefined);
+  const known = cards.every((gpu) => gpu.uuid !== undefined);
+  const content = {
+    service: service.name,
+    unit: service.unit,
+    url: localUrl(service),
+    servedModelName: service.servedModelName,
+    ...(service.release === undefined ? {} : { version: service.release }),
+    expectedServerInfo: plan.expectedServerInfo,
+    deadlineSeconds: service.startTimeoutMinutes * 60,
+    ...(plan.plannedMaxTotalTokens === undefined
+      ? {}
+      : { plannedMaxTotalTokens: plan.plannedMaxTotalTokens }),
+    ...(config.secrets.includes("serviceApiKey") ? { apiKeyFile: servicePaths(service.name).apiKey } : {}),
+    ...(plan.sampling === undefined ? {} : { sampling: plan.sampling }),
+    modelPath: service.modelPath,
+    ...(service.draftModelPath === undefined ? {} : { draftModelPath: service.draftModelPath }),
+    gpus: {
+      count: cards.length,
+      ...(known ? { uuids: cards.map(cardId) } : {}),
+      ...(plan.freeMiBPerGpu === undefined ? {} : { freeMiB: plan.freeMiBPerGpu }),
+    },
+    environmentDigest: environment.digest,
+  };
+  return `${JSON.stringify(content, null, 2)}\n`;
+}
+
+export function planServices(
+  config: StackConfig,
+  environments: readonly EnvironmentPlan[],
+): InferenceServicePlan[] {
+  return Object.values(config.services).map((service) => {
+    const environment = environments.find((candidate) => candidate.name === service.environment);
+    const container = config.containers[service.container];
+    const model = config.models[service.model];
+    if (!environment || !container || !model)
+      throw new Error(`service ${service.name}: a reference is broken`);
+    const plan = planService(serviceInput(config, service));
+    const paths = servicePaths(service.name);
+    const files = renderServiceFiles(
+      unitInput(config, service.name, { arguments: plan.args, environment: plan.env }),
+    );
+    const gate = specification(config, service, plan, environment);
+    const texts = { ...files, [paths.specification]: gate, ...probePackage() };
+    // All that a running server was started with: when it changes, the server restarts.
+    const restart = shortDigest(
+      files[paths.unit] ?? "",
+      files[paths.environmentFile] ?? "",
+      environment.target,
+      model.revision,
+      config.driver.version,
+    );
+    const address = container.network.address.split("/")[0] ?? "";
+    const python = `${environment.path}/bin/python3`;
+    return {
+      name: service.name,
+      service,
+      plan,
+      url: `http://${service.listen === "0.0.0.0" ? address : service.listen}:${service.port}`,
+      probeCommand: `pct exec ${container.vmId} --keep-env 0 -- env PYTHONPATH=${LIBRARY} ${python} -m sglang_probe gate --spec ${paths.specification}`,
+      step: step({
+        name: `${service.name}-service`,
+        target: inContainer(container.vmId),
+        script: "container/service",
+        args: {
+          name: service.name,
+          unit: service.unit,
+          python,
+          environment: environment.path,
+          target: environment.target,
+          restart,
+          gate: shortDigest(restart, gate),
+          spec: paths.specification,
+          user: service.user,
+          home: paths.home,
+          // The server's arguments, so that a preview shows which one changed.
+          arguments: plan.args.join(" "),
+        },
+        texts,
+        secrets: ["serviceApiKey"],
+        timeoutMinutes: service.startTimeoutMinutes * 2 + 20,
+        removable: true,
+        summary: `${service.unit}: started, held to its health gate, rolled back when it fails`,
+      }),
+    };
+  });
+}
