@@ -1,5 +1,6 @@
 """Who listens on a TCP port: "fired up" and a 200 prove nothing while another process may be the one that answers."""
 
+import itertools
 import os
 import re
 from pathlib import Path
@@ -60,9 +61,10 @@ def _holders(inodes, proc):
 
 
 def _describe(pid, proc):
-    # Only program and module: further arguments may hold an API key.
-    words = _read(f"{proc}/{pid}/cmdline").split("\0")
-    return {"pid": pid, "command": " ".join(words[:3]).strip(), "cgroup": _read(f"{proc}/{pid}/cgroup").strip()}
+    words = _read(f"{proc}/{pid}/cmdline").split("\0")[:3]
+    # Only program and module: flags may hold an API key.
+    words = list(itertools.takewhile(lambda word: not word.startswith("--"), words))
+    return {"pid": pid, "command": " ".join(words).strip(), "cgroup": _read(f"{proc}/{pid}/cgroup").strip()}
 
 
 def _parent(pid, proc):

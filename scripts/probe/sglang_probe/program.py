@@ -90,11 +90,14 @@ def _refused(tree):
             for module in modules:
                 if module not in MODULES:
                     return f"imports {module}, which is not allowed here (allowed: math)"
+            if any("__" in alias.name for alias in node.names):
+                return "imports a special name, which is not allowed here"
         elif isinstance(node, ast.Attribute) and node.attr not in ATTRIBUTES:
             return f"uses the attribute .{node.attr}, which is not allowed here"
         elif isinstance(node, ast.Name) and node.id.startswith("_") and node.id.endswith("__"):
             return f"uses the name {node.id}, which is not allowed here"
-        elif isinstance(node, (ast.ClassDef, ast.AsyncFunctionDef, ast.Global, ast.Nonlocal, ast.Await)):
+        # A class pattern of `match` reads attributes without an Attribute node.
+        elif isinstance(node, (ast.ClassDef, ast.AsyncFunctionDef, ast.Global, ast.Nonlocal, ast.Match, ast.With)):
             return f"uses {type(node).__name__}, which is not allowed here"
     return None
 

@@ -62,7 +62,7 @@ def _ask_once(client, spec, question, think, parser, values, max_tokens, timeout
         "finishReason": answer["finish_reason"],
         "completionTokens": answer["completion_tokens"],
         "maxTokens": max_tokens,
-        "seconds": round(seconds, 2),
+        "seconds": round(seconds, 3),
     }
 
 
