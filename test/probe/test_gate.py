@@ -12,6 +12,11 @@ import unittest
 import support
 
 GOOD = support.good_answer
+CARD = {
+    "thinking": {"temperature": 1.0, "top_p": 0.95, "top_k": 20},
+    "coding": {"temperature": 0.6, "top_p": 0.95, "top_k": 20},
+    "nonThinking": {"temperature": 0.7, "presence_penalty": 1.5},
+}
 
 
 class GateTestCase(support.ProbeTestCase):
@@ -33,14 +38,14 @@ class GateTestCase(support.ProbeTestCase):
 class Healthy(GateTestCase):
     def test_a_good_service_passes_with_all_questions_at_both_samplings(self):
         service = self.service()
-        code, lines, report = self.gate(service, sampling={"thinking": {"temperature": 1.0, "topP": 0.95, "topK": 20}})
+        code, lines, report = self.gate(service, sampling=CARD)
         self.assertEqual((code, report["healthy"]), (0, True), report)
         self.assertEqual(len(report["answers"]), 8)
         self.assertEqual({answer["sampling"] for answer in report["answers"]}, {"temperature-0", "card"})
         self.assertGreater(report["tokensPerSecond"], 0)
         self.assertRegex(lines[-1], r"^\[\d+s\] healthy$")
         bodies = [request["body"] for request in service.requests]
-        self.assertEqual([body.get("temperature") for body in bodies], [0] * 4 + [1.0] * 4)
+        self.assertEqual([body.get("temperature") for body in bodies], [0] * 4 + [1.0, 0.6, 1.0, 1.0])
         self.assertEqual((bodies[4]["top_p"], bodies[4]["top_k"]), (0.95, 20))
         self.assertTrue(all("n" not in body and 0 < body["max_tokens"] < 32768 for body in bodies))
 
@@ -212,6 +217,13 @@ class Semantic(GateTestCase):
         self.assertNotIn("rules", report)
         self.assertIn("limit too small", report["reasons"][0])
 
+    def test_endless_coherent_reasoning_without_an_answer_is_degenerate(self):
+        thoughts = " ".join(f"Perhaps I should look at case {n} before I answer." for n in range(40))
+        report = self.degenerate(lambda body: (None, thoughts, "length"))
+        self.assertRegex(report["reasons"][0], "no-answer: content is empty, 2048 tokens of reasoning led to no answer")
+        self.assertNotIn("limitTooSmall", report)
+        self.assertEqual(report["rules"][0]["rule"], "R30")
+
     def test_a_small_context_is_never_exceeded(self):
         service = self.service()
         service.info["context_length"] = 1024
@@ -243,10 +255,10 @@ class Semantic(GateTestCase):
 
 class Specification(GateTestCase):
     def test_every_problem_of_a_specification_is_in_one_error(self):
-        path = self.spec(1, url="localhost", deadlineSeconds=-1, nonsense=1, servedModelName=None, prompts=[{"id": "x", "prompt": "y"}])
+        path = self.spec(1, url="localhost", deadlineSeconds=-1, nonsense=1, servedModelName=None, prompts=[{"id": "x", "prompt": "y"}], sampling={"thinking": {"topK": 1}})
         code, lines, err = self.run_verb("gate", "--spec", path)
         self.assertEqual((code, lines), (3, []))
-        for words in ("url: must be like", "deadlineSeconds: must be", "nonsense: unknown key", "servedModelName: missing", "expect.kind"):
+        for words in ("url: must be like", "deadlineSeconds: must be", "nonsense: unknown key", "servedModelName: missing", "expect.kind", "sampling.thinking.topK"):
             self.assertIn(words, err)
 
     def test_a_missing_specification_is_a_wrong_use(self):

@@ -39,7 +39,7 @@ def _parser():
     verb = verbs.add_parser("gate", help="wait until the service is healthy, or say why it is not")
     verb.add_argument("--spec", required=True, metavar="FILE")
     verb.add_argument("--poll-seconds", type=float, default=2.0, help="pause between two looks while it loads (default 2)")
-    verb.set_defaults(run=lambda o: gate.run(load_spec(o.spec, ("servedModelName", "version")), o.poll_seconds))
+    verb.set_defaults(run=lambda o: gate.run(load_spec(o.spec, ("servedModelName",)), o.poll_seconds))
     verb = verbs.add_parser("probe", help="one short semantic probe")
     verb.add_argument("--spec", required=True, metavar="FILE")
     verb.add_argument("--metrics-file", metavar="PATH", help="textfile metric to write")

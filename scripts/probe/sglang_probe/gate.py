@@ -163,7 +163,7 @@ class Gate:
         for sampling in ("temperature-0", "card"):
             for question in questions:
                 # With the card's thinking values every question is thought about: the loops of old were in the reasoning.
-                think = bool(question.get("think")) or (sampling == "card" and "nonThinking" not in self.spec["sampling"])
+                think = bool(question.get("think")) or sampling == "card"
                 self._ask(question, think, sampling)
         bad = [answer for answer in self.answers if not answer["healthy"]]
         if not bad:

@@ -6,7 +6,6 @@ import time
 from .client import NoAnswer
 from .judge import judge
 from .server_info import context_limit
-from .spec import SAMPLING_KEYS
 
 DIRECT_TOKENS = 512
 THINKING_TOKENS = 4096
@@ -24,8 +23,10 @@ def ask(client, spec, question, think, sampling, server_info, timeout=TIMEOUT_SE
     parser = bool(server_info.get("reasoning_parser"))
     values = {"temperature": 0}
     if sampling == "card":
-        chosen = spec["sampling"].get("thinking" if think else "nonThinking", {})
-        values = {SAMPLING_KEYS[key]: value for key, value in chosen.items()}
+        mode = "thinking" if think and parser else "nonThinking"
+        if mode == "thinking" and question["expect"]["kind"] == "prime-program" and "coding" in spec["sampling"]:
+            mode = "coding"
+        values = dict(spec["sampling"].get(mode, {}))
     limit = context_limit(server_info)
     tokens = THINKING_TOKENS if think else DIRECT_TOKENS
     for attempt_tokens in (tokens, tokens * MORE_ROOM):
@@ -35,7 +36,16 @@ def ask(client, spec, question, think, sampling, server_info, timeout=TIMEOUT_SE
         result = _ask_once(client, spec, question, think and parser, parser, values, attempt_tokens, timeout)
         if not result["limitTooSmall"]:
             break
+    else:
+        _never_answers(result)
     return {"question": question["id"], "sampling": sampling, "thinking": think, "parameters": values, **result}
+
+
+def _never_answers(result):
+    """Endless reasoning about a question as simple as these is no matter of the limit, once the room was ample."""
+    if result["patterns"] == ["no-answer"] and result["maxTokens"] >= DIRECT_TOKENS * MORE_ROOM:
+        reason = f"no-answer: content is empty, {result['maxTokens']} tokens of reasoning led to no answer to a simple question"
+        result.update(limitTooSmall=False, degenerate=True, reasons=[reason])
 
 
 def _ask_once(client, spec, question, think, parser, values, max_tokens, timeout):

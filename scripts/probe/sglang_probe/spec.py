@@ -5,15 +5,15 @@ Keys (JSON object, * required by every verb):
   unit*                 systemd unit, e.g. "sglang-qwen.service"
   url*                  where the server answers on this machine, e.g. "http://127.0.0.1:30000"
   servedModelName       name to ask for (gate, probe)
-  version               SGLang release that /server_info must report (gate)
+  version               SGLang release that /server_info must report (gate); left out for a build from a commit
   expectedServerInfo    {key: value} that /server_info must report (gate)
   deadlineSeconds       time for loading until /health answers 200; default 1800
   plannedMaxTotalTokens tokens the KV pool was planned for: 90 % of it must be there (gate)
   apiKeyFile            file whose content is the API key
   mainPidUnit           unit that must own the port; default: unit
   prompts               questions instead of the built-in ones (see questions.py); an empty list fails the gate
-  sampling              {"thinking"?: {…}, "nonThinking"?: {…}} with temperature, topP, topK, minP, presencePenalty,
-                        repetitionPenalty: the model card's; without it the server's own defaults
+  sampling              the model card's values: {"thinking"?, "nonThinking"?, "coding"?} with temperature, top_p, top_k,
+                        min_p, presence_penalty, …; a mode that is missing uses the server's own defaults
   modelPath, draftModelPath   model directories (preflight)
   gpus                  {"count", "uuids"?, "freeMiB"?}: GPUs the unit must see, MiB each must have free (preflight)
   environmentDigest     label of the metric
@@ -30,14 +30,8 @@ TEXT_KEYS = (
 ).split()
 NUMBER_KEYS = ("deadlineSeconds", "plannedMaxTotalTokens")
 OTHER_KEYS = ("expectedServerInfo", "prompts", "sampling", "gpus")
-SAMPLING_KEYS = {
-    "temperature": "temperature",
-    "topP": "top_p",
-    "topK": "top_k",
-    "minP": "min_p",
-    "presencePenalty": "presence_penalty",
-    "repetitionPenalty": "repetition_penalty",
-}
+SAMPLING_MODES = ("thinking", "nonThinking", "coding")
+SAMPLING_KEYS = ("temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty")
 
 
 class SpecError(Exception):
@@ -100,11 +94,11 @@ def _is_number(value):
 
 def _sampling_problems(sampling):
     if not isinstance(sampling, dict):
-        yield "sampling: must be an object with thinking and nonThinking"
+        yield f"sampling: must be an object with some of {', '.join(SAMPLING_MODES)}"
         return
     for mode, values in sampling.items():
-        if mode not in ("thinking", "nonThinking") or not isinstance(values, dict):
-            yield f"sampling.{mode}: must be an object under thinking or nonThinking"
+        if mode not in SAMPLING_MODES or not isinstance(values, dict):
+            yield f"sampling.{mode}: must be an object under one of {', '.join(SAMPLING_MODES)}"
             continue
         for key, value in values.items():
             if key not in SAMPLING_KEYS or isinstance(value, bool) or not isinstance(value, (int, float)):
