@@ -5,11 +5,13 @@
  */
 import path from "node:path";
 import { resolveChecksum } from "./checksum";
+import { lockProblems } from "./lock-references";
 import { ConfigurationError, pathOf, type Problem } from "./problems";
 import { referenceProblems, entriesOf, type View } from "./references";
 import { resolveStack } from "./resolve";
 import { NAMESPACE, SECRETS, stackSchema, type StackConfig, type StackValues } from "./schema";
 import { presentSecrets, secretProblems } from "./secrets";
+import { pairProblems } from "./service-pairs";
 import { serviceProblems } from "./service-references";
 import { readStackFile, type StackFile } from "./stack-file";
 import { listed, nearest } from "./suggest";
@@ -66,7 +68,7 @@ function ownKeys(raw: Readonly<Record<string, unknown>>): {
         fix: suggestion === undefined ? "take the key out" : `did you mean ${NAMESPACE}:${suggestion}?`,
       });
     }
-    own[key] = value;
+    if (key !== fullKey || own[key] === undefined) own[key] = value;
   }
   return { own, problems };
 }
@@ -123,7 +125,9 @@ function inspect(file: StackFile, fromFile: boolean, projectDirectory: string): 
     ...valueProblems,
     ...checksumProblems,
     ...referenceProblems(view),
+    ...lockProblems(view, projectDirectory),
     ...serviceProblems(view, projectDirectory),
+    ...pairProblems(view),
     ...secretProblems(own, fromFile),
     ...unknown,
   ].sort((a, b) => ORDER[a.severity] - ORDER[b.severity]);

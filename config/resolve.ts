@@ -14,6 +14,13 @@ function must<T>(value: T | undefined, what: string): T {
   return value;
 }
 
+/** Services that must not run beside this one, whichever of the two says so. */
+function conflictsOf(name: string, values: StackValues): string[] {
+  const stated = values.services[name]?.conflictsWith ?? [];
+  const others = Object.entries(values.services).filter(([, other]) => other.conflictsWith.includes(name));
+  return [...new Set([...stated, ...others.map(([other]) => other)])].sort();
+}
+
 function resolveService(name: string, values: StackValues, projectDirectory: string): ResolvedService {
   const service = must(values.services[name], `service ${name}`);
   const environment = must(values.environments[service.environment], `environment ${service.environment}`);
@@ -30,6 +37,7 @@ function resolveService(name: string, values: StackValues, projectDirectory: str
     unit: `sglang-${name}.service`,
     container: environment.container,
     gpus: service.gpus ?? container.gpus,
+    conflictsWith: conflictsOf(name, values),
     release: service.release ?? readLock(environment.lock, projectDirectory).release,
     modelPath: inContainer(service.model),
     draftModelPath: draftModel === undefined ? undefined : inContainer(draftModel),

@@ -61,6 +61,8 @@ export interface ResolvedService extends Omit<ServiceConfig, "gpus" | "release" 
   readonly gpus: readonly string[];
   /** SGLang release or commit: the one stated, or the lock's pin; undefined when neither tells it. */
   readonly release: string | undefined;
+  /** Services that must not run beside this one, whichever of the two says so. */
+  readonly conflictsWith: string[];
   /** Path of the model as the container sees it. */
   readonly modelPath: string;
   /** Path of the draft model as the container sees it. */

@@ -1,10 +1,10 @@
 /** Checks across keys: services, and what they use. */
-import { lockNames, readLock, type Lock } from "./lock";
+import { readLock, type Lock } from "./lock";
 import { pathInContainer } from "./mounts";
 import { pathOf, setCommand, type Problem } from "./problems";
 import { entriesOf, problemAt, unknownName, type View } from "./references";
 import { NAMESPACE, SECRETS } from "./schema";
-import { listed, nearest } from "./suggest";
+import { listed } from "./suggest";
 import type { Partially } from "./values";
 import type { ServiceConfig } from "./schema";
 
@@ -13,12 +13,13 @@ type Service = Partially<ServiceConfig>;
 const SECRET_NAME = /(^|_)(TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY|PRIVATE_?KEY)(_|$)/i;
 const SECRET_ARGUMENT = /^--(api-key|admin-api-key|ssl-keyfile-password)(=|$)/;
 
-function containerOf(view: View, service: Service): string | undefined {
+/** Name of the container that a service runs in. */
+export function containerOf(view: View, service: Service): string | undefined {
   return service.environment === undefined ? undefined : view.environments?.[service.environment]?.container;
 }
 
 /** The cards of a service: those stated, or all of its container. */
-function gpusOf(view: View, service: Service): string[] {
+export function gpusOf(view: View, service: Service): string[] {
   const container = containerOf(view, service);
   const own = container === undefined ? undefined : view.containers?.[container]?.gpus;
   return (service.gpus ?? own ?? []).filter((gpu) => gpu !== undefined);
@@ -206,81 +207,44 @@ function userProblems(view: View, name: string, service: Service): Problem[] {
   ];
 }
 
-/** Two services of one container may share cards or a port only when one ends the other. */
-function pairProblems(view: View): Problem[] {
-  const problems: Problem[] = [];
-  const services = entriesOf(view.services);
-  for (const [index, [name, service]] of services.entries()) {
-    for (const [other, otherService] of services.slice(0, index)) {
-      const container = containerOf(view, service);
-      if (container === undefined || container !== containerOf(view, otherService)) continue;
-      if (service.conflictsWith?.includes(other) === true) continue;
-      if (otherService.conflictsWith?.includes(name) === true) continue;
-      if (service.port !== undefined && service.port === otherService.port)
-        problems.push(
-          problemAt(
-            "duplicate-port",
-            ["services", name, "port"],
-            String(service.port),
-            `is the port of the service ${other} in the same container too`,
-            setCommand(pathOf(NAMESPACE, ["services", name, "port"]), String(service.port + 1)),
-          ),
-        );
-      const cards = gpusOf(view, otherService);
-      const common = gpusOf(view, service).filter((gpu) => cards.includes(gpu));
-      if (common.length > 0)
-        problems.push(
-          problemAt(
-            "gpu-conflict",
-            ["services", name, "gpus"],
-            common.join(", "),
-            `the service ${other} uses the same cards`,
-            `give each its own cards, or let one stop the other: ${setCommand(pathOf(NAMESPACE, ["services", name, "conflictsWith[0]"]), other)}`,
-          ),
-        );
-    }
-  }
-  return problems;
+/** The unit of a repeated probe is `sglang-<service>-probe.service`. */
+function unitNameProblems(name: string): Problem[] {
+  if (!name.endsWith("-probe")) return [];
+  return [
+    problemAt(
+      "reserved-name",
+      ["services", name],
+      undefined,
+      "ends in -probe, as the units of repeated probes do",
+      "rename the service",
+    ),
+  ];
 }
 
-function lockProblems(view: View, projectDirectory: string): Problem[] {
-  return entriesOf(view.environments).flatMap(([name, environment]) => {
-    if (environment.lock === undefined) return [];
-    const lock = readLock(environment.lock, projectDirectory);
-    const path = ["environments", name, "lock"];
-    if (!lock.folderExists) {
-      const names = lockNames(projectDirectory);
-      const suggestion = nearest(environment.lock, names);
-      return [
-        problemAt(
-          "unknown-lock",
-          path,
-          environment.lock,
-          `must be a folder in environments/: ${listed(names)}`,
-          suggestion === undefined ? `make environments/${environment.lock}/` : `did you mean ${suggestion}?`,
-        ),
-      ];
-    }
-    if (lock.lockExists) return [];
-    return [
-      {
-        ...problemAt(
-          "lock-missing",
-          path,
-          environment.lock,
-          `environments/${environment.lock}/ has no requirements.lock yet`,
-          `uv pip compile --generate-hashes environments/${environment.lock}/pyproject.toml -o environments/${environment.lock}/requirements.lock`,
-        ),
-        severity: "warning" as const,
-        blocksUp: true,
-      },
-    ];
-  });
+/** CUDA chooses cards by UUID; without one a server would see all cards of the container. */
+function visibleGpuProblems(view: View, name: string, service: Service): Problem[] {
+  const container = containerOf(view, service);
+  const available = container === undefined ? undefined : view.containers?.[container]?.gpus;
+  const own = gpusOf(view, service);
+  if (available === undefined || available.every((gpu) => gpu !== undefined && own.includes(gpu))) return [];
+  return own.flatMap((gpu) =>
+    view.gpus?.[gpu]?.pci === undefined
+      ? []
+      : [
+          problemAt(
+            "gpu-needs-uuid",
+            ["gpus", gpu],
+            undefined,
+            `is used by the service ${name} without other cards of its container, which takes a UUID`,
+            `state uuid instead of pci: \`nvidia-smi -L\` on the host prints it`,
+          ),
+        ],
+  );
 }
 
-/** Problems of environments' locks and of services that no single value shows. */
+/** Problems of services that no single value shows. */
 export function serviceProblems(view: View, projectDirectory: string): Problem[] {
-  const each = entriesOf(view.services).flatMap(([name, service]) => {
+  return entriesOf(view.services).flatMap(([name, service]) => {
     const lockName =
       service.environment === undefined ? undefined : view.environments?.[service.environment]?.lock;
     return [
@@ -295,7 +259,8 @@ export function serviceProblems(view: View, projectDirectory: string): Problem[]
       ...secretProblems(name, service),
       ...speculationProblems(name, service),
       ...userProblems(view, name, service),
+      ...unitNameProblems(name),
+      ...visibleGpuProblems(view, name, service),
     ];
   });
-  return [...lockProblems(view, projectDirectory), ...each, ...pairProblems(view)];
 }

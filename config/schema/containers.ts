@@ -41,7 +41,7 @@ const rootDisk = z
         "`keep` of them stay). It can grow, never shrink.",
     ),
   })
-  .describe("Root disk.");
+  .describe("Root disk of the container: where it lies and how large it is.");
 
 const network = z
   .strictObject({

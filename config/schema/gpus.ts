@@ -1,10 +1,12 @@
 import { z } from "zod";
-import { entries, text, textOrUnknown } from "./fields";
+import { GPUS } from "../../catalog/gpus";
+import { entries, textOrUnknown } from "./fields";
 
 /** One card of the inventory. Which of `uuid` and `pci` is given is checked apart (cross-references). */
 const gpu = z
   .strictObject({
-    model: text(/^[a-z0-9][a-z0-9-]*$/, "the name of a GPU of the catalog, such as rtx-a6000")
+    model: z
+      .enum(GPUS.map((card) => card.name))
       .describe(
         "Model of the card, as the catalog names it: memory, compute capability and rules come from there.",
       )

@@ -1,10 +1,12 @@
 import { z } from "zod";
+import { MODELS } from "../../catalog/models";
 import { absolutePath, entries, httpUrl, text, textOrUnknown } from "./fields";
 
 /** One model on the host. */
 const model = z
   .strictObject({
-    catalog: text(/^[a-z0-9][a-z0-9.-]*$/, "the name of a model of the catalog")
+    catalog: z
+      .enum(MODELS.map((entry) => entry.name))
       .optional()
       .describe(
         "Name of the model in the catalog: layers, heads, memory and the rules come from there. Default: the catalog's model of the same " +

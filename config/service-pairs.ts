@@ -1,0 +1,42 @@
+/** Checks of two services of one container against each other. */
+import { pathOf, setCommand, type Problem } from "./problems";
+import { entriesOf, problemAt, type View } from "./references";
+import { NAMESPACE } from "./schema";
+import { containerOf, gpusOf } from "./service-references";
+
+/** Two services of one container may share cards or a port only when one ends the other. */
+export function pairProblems(view: View): Problem[] {
+  const problems: Problem[] = [];
+  const services = entriesOf(view.services);
+  for (const [index, [name, service]] of services.entries()) {
+    for (const [other, otherService] of services.slice(0, index)) {
+      const container = containerOf(view, service);
+      if (container === undefined || container !== containerOf(view, otherService)) continue;
+      if (service.conflictsWith?.includes(other) === true) continue;
+      if (otherService.conflictsWith?.includes(name) === true) continue;
+      if (service.port !== undefined && service.port === otherService.port)
+        problems.push(
+          problemAt(
+            "duplicate-port",
+            ["services", name, "port"],
+            String(service.port),
+            `is the port of the service ${other} in the same container too`,
+            setCommand(pathOf(NAMESPACE, ["services", name, "port"]), String(service.port + 1)),
+          ),
+        );
+      const cards = gpusOf(view, otherService);
+      const common = gpusOf(view, service).filter((gpu) => cards.includes(gpu));
+      if (common.length > 0)
+        problems.push(
+          problemAt(
+            "gpu-conflict",
+            ["services", name, "gpus"],
+            common.join(", "),
+            `the service ${other} uses the same cards`,
+            `give each its own cards, or let one stop the other: ${setCommand(pathOf(NAMESPACE, ["services", name, "conflictsWith[0]"]), other)}`,
+          ),
+        );
+    }
+  }
+  return problems;
+}
