@@ -1,0 +1,197 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { parse, stringify } from "yaml";
+
+export const PROJECT = join(__dirname, "..", "..", "..");
+
+/** A stack file as data; keys without their namespace. */
+export type StackFile = Record<string, Record<string, unknown>>;
+
+export interface Result {
+  readonly status: number | null;
+  /** stdout and stderr together, without colours. */
+  readonly output: string;
+}
+
+interface PreviewStep {
+  readonly op: string;
+  readonly urn: string;
+}
+
+const PULUMI = '. engine/env.sh && exec pulumi "$@"';
+
+/**
+ * A lab of a test's own, beside any other on the machine, and the real engine deploying Pulumi.lab.yaml (or a changed
+ * copy of it) to its host.
+ */
+export class LabStack {
+  readonly folder = mkdtempSync(join(tmpdir(), "lab-stack-"));
+  private readonly stackFile = join(this.folder, "Pulumi.test.yaml");
+  private readonly environment: NodeJS.ProcessEnv;
+  private content: StackFile = {};
+
+  /** @param subnet first three octets, e.g. "10.81.0" */
+  constructor(private readonly subnet: string) {
+    this.environment = { ...process.env, LAB_DIR: this.folder, LAB_SUBNET: subnet };
+  }
+
+  /** Brings the lab's host up and lays out the engine. */
+  up(): void {
+    this.must("lab/lab", ["up"]);
+    this.must("engine/install", []);
+    this.must("bash", ["-c", ". engine/env.sh && pulumi stack init test --non-interactive"]);
+    this.reset();
+  }
+
+  /** Ends the lab; nothing of it stays. */
+  down(): void {
+    this.must("lab/lab", ["down"]);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Back to Pulumi.lab.yaml as it is in the repository, on this lab's addresses. */
+  reset(): void {
+    const text = readFileSync(join(PROJECT, "Pulumi.lab.yaml"), "utf8")
+      .replaceAll("10.77.0.", `${this.subnet}.`)
+      .replaceAll("file:.lab/", `file:${this.folder}/`);
+    const { config } = parse(text) as { config: StackFile };
+    this.content = Object.fromEntries(
+      Object.entries(config).map(([key, value]) => [key.replace("proxmox-gpu-stack:", ""), value]),
+    );
+    this.save();
+  }
+
+  /** Changes the stack file. */
+  edit(change: (file: StackFile) => void): void {
+    change(this.content);
+    this.save();
+  }
+
+  private save(): void {
+    const config = Object.fromEntries(
+      Object.entries(this.content).map(([key, value]) => [`proxmox-gpu-stack:${key}`, value]),
+    );
+    writeFileSync(this.stackFile, stringify({ config }));
+  }
+
+  private flags(args: readonly string[]): string[] {
+    const stack = [
+      "--stack",
+      "test",
+      "--config-file",
+      this.stackFile,
+      "--non-interactive",
+      "--color",
+      "never",
+    ];
+    return ["pulumi", ...args, ...stack];
+  }
+
+  /** Runs pulumi on this stack. */
+  pulumi(...args: string[]): Result {
+    return this.run("bash", ["-c", PULUMI, ...this.flags(args)]);
+  }
+
+  /** Starts pulumi and returns at once. */
+  startPulumi(...args: string[]): ChildProcess {
+    return spawn("bash", ["-c", PULUMI, ...this.flags(args)], {
+      cwd: PROJECT,
+      env: this.environment,
+      stdio: "ignore",
+    });
+  }
+
+  /** `up` that must work. */
+  deploy(...args: string[]): Result {
+    const result = this.pulumi("up", "--yes", "--skip-preview", ...args);
+    if (result.status !== 0) throw new Error(`pulumi up failed:\n${result.output}`);
+    return result;
+  }
+
+  /** What a preview would do: the steps that are not "same", as "op name". */
+  previewedSteps(): string[] {
+    const result = spawnSync("bash", ["-c", PULUMI, ...this.flags(["preview", "--json"])], {
+      cwd: PROJECT,
+      env: this.environment,
+      encoding: "utf8",
+      maxBuffer: 1 << 28,
+    });
+    const { steps } = JSON.parse(result.stdout) as { steps?: PreviewStep[] };
+    if (!steps) throw new Error(`the preview failed:\n${result.stdout}${result.stderr}`);
+    return steps
+      .filter(({ op }) => op !== "same")
+      .map(({ op, urn }) => `${op} ${urn.split("::").at(-1) ?? ""}`);
+  }
+
+  outputs(): Record<string, unknown> {
+    const { status, output } = this.run("bash", [
+      "-c",
+      ". engine/env.sh && pulumi stack output --json --stack test 2>/dev/null",
+    ]);
+    if (status !== 0) throw new Error(output);
+    return JSON.parse(output) as Record<string, unknown>;
+  }
+
+  /** A command line on the lab's host: its output, or an error with it. */
+  onHost(command: string): string {
+    const result = this.tryOnHost(command);
+    if (result.status !== 0) throw new Error(`${command}\n${result.output}`);
+    return result.output.trim();
+  }
+
+  tryOnHost(command: string): Result {
+    return this.run("lab/lab", ["shell", "pve1", command]);
+  }
+
+  /** A command line in container 129. */
+  inContainer(command: string): string {
+    return this.onHost(`pct exec 129 -- ${command}`);
+  }
+
+  lab(...args: string[]): Result {
+    return this.run("lab/lab", args);
+  }
+
+  /** How often somebody logged in over SSH, and how many requests the API got, since the host's boot. */
+  traffic(): { logins: number; requests: number } {
+    const [logins, requests] = this.onHost(
+      "journalctl -b --no-pager -q | grep -c 'Accepted publickey' || true; wc -l < /var/log/pveapi.log",
+    )
+      .split("\n")
+      .map(Number);
+    return { logins: logins ?? NaN, requests: requests ?? NaN };
+  }
+
+  private run(command: string, args: readonly string[]): Result {
+    const result = spawnSync(command, [...args], {
+      cwd: PROJECT,
+      env: this.environment,
+      encoding: "utf8",
+      maxBuffer: 1 << 28,
+    });
+    return { status: result.status, output: result.stdout + result.stderr };
+  }
+
+  private must(command: string, args: readonly string[]): void {
+    const { status, output } = this.run(command, args);
+    if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed:\n${output}`);
+  }
+}
+
+/** The service's answer to one question, without thinking. */
+export async function ask(endpoint: string, question: string): Promise<string> {
+  const response = await fetch(`${endpoint}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "qwen3.6-tiny",
+      messages: [{ role: "user", content: question }],
+      chat_template_kwargs: { enable_thinking: false },
+    }),
+  });
+  const body = (await response.json()) as { choices: { message: { content: string } }[] };
+  return body.choices[0]?.message.content ?? "";
+}
