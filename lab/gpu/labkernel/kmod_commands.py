@@ -30,11 +30,13 @@ def modprobe(arguments: list[str]) -> int:
         os.execv(_KMOD, ["modprobe", *arguments])
     if {"-r", "--remove"} & set(arguments):
         return _modprobe_remove([a for a in arguments if not a.startswith("-")])
-    plan = _real("modprobe", ["-n", "-v", *arguments])
-    if plan.returncode:
-        sys.stderr.write(plan.stderr)
-        return plan.returncode
     quiet = bool({"-q", "--quiet"} & set(arguments))
+    # Quiet, the real one would not tell its plan.
+    plan = _real("modprobe", ["-n", "-v", *(a for a in arguments if a not in ("-q", "--quiet"))])
+    if plan.returncode:
+        if not quiet:
+            sys.stderr.write(plan.stderr)
+        return plan.returncode
     for line in plan.stdout.splitlines():
         verb, _, rest = line.partition(" ")
         if verb == "install":

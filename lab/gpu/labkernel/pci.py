@@ -97,8 +97,8 @@ def bind(driver: str | None, gpus: list[Gpu]) -> None:
     """Shows the driver bound to these cards and to no other; None unbinds all."""
     for known in ("nvidia", "nouveau"):
         shutil.rmtree(files.PCI / "drivers" / known, ignore_errors=True)
-    for link in (files.PCI / "devices").glob("*/driver"):
-        link.unlink()
+    for device in (files.PCI / "devices").iterdir():
+        (device / "driver").unlink(missing_ok=True)
     if driver is None:
         return
     folder = files.PCI / "drivers" / driver
