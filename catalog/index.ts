@@ -2,6 +2,7 @@
 export { DEVELOPMENT_BUILDS, PACKAGE_CONSTRAINTS } from "./builds";
 export { acknowledge, evaluateHostRules, evaluateRules, type Acknowledgement } from "./engine";
 export { explainRule } from "./explain";
+export { describeCheckpoint } from "./checkpoint";
 export { findFlag, isValueless, readArguments, type ArgumentProblem, type Arguments } from "./flags";
 export { GPUS, gpuByName } from "./gpus";
 export { MODELS, modelByName, modelByRepo } from "./models";

@@ -24,9 +24,9 @@ export const MODELS: readonly CatalogModel[] = [
     serving: { contextLength: 262_144, memFractionStatic: 0.8 },
     speculation: { algorithm: "nextn", steps: 3, topk: 1, draftTokens: 4 },
     sampling: {
-      thinking: { temperature: 1, top_p: 0.95, top_k: 20 },
-      coding: { temperature: 0.6, top_p: 0.95, top_k: 20 },
-      nonThinking: { temperature: 0.7, top_p: 0.8, presence_penalty: 1.5 },
+      thinking: { temperature: 1, topP: 0.95, topK: 20 },
+      coding: { temperature: 0.6, topP: 0.95, topK: 20 },
+      nonThinking: { temperature: 0.7, topP: 0.8, presencePenalty: 1.5 },
     },
     minimumGpus: "2 x 48 GB (25.9 GiB of weights on each)",
     evidence:
@@ -54,7 +54,7 @@ export const MODELS: readonly CatalogModel[] = [
     toolCallParser: "qwen3_coder",
     serving: {},
     speculation: { algorithm: "nextn", steps: 3, topk: 1, draftTokens: 4 },
-    sampling: { thinking: { temperature: 1, top_p: 0.95, top_k: 20 } },
+    sampling: { thinking: { temperature: 1, topP: 0.95, topK: 20 } },
     minimumGpus: "4 x 96 GB (tensor parallel 4 is the card's minimum)",
     evidence: "model card of nvidia/Qwen3.5-397B-A17B-NVFP4; SGLang's test_qwen35_fp4_mtp.py",
   },
@@ -125,7 +125,7 @@ export const MODELS: readonly CatalogModel[] = [
     toolCallParser: "qwen3_coder",
     serving: { contextLength: 32_768 },
     speculation: { algorithm: "nextn", steps: 3, topk: 1, draftTokens: 4 },
-    sampling: { thinking: { temperature: 1, top_p: 0.95, top_k: 20 } },
+    sampling: { thinking: { temperature: 1, topP: 0.95, topK: 20 } },
     minimumGpus: "any",
     evidence:
       "the lab's own stand-in for a model: 3 GDN layers, 1 full attention layer, as the tiny model that a real 0.5.11 served",

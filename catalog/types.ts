@@ -89,6 +89,14 @@ export interface SpeculationAdvice {
   readonly draftTokens: number;
 }
 
+/** How answers are sampled; what is absent stays at the server's default. */
+export interface Sampling {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly presencePenalty?: number;
+}
+
 /** A model of the catalog: its facts, and what its card asks for. */
 export interface CatalogModel extends ModelFacts {
   /** Name in stack files, for example "qwen3.6-27b". */
@@ -102,8 +110,8 @@ export interface CatalogModel extends ModelFacts {
   /** What the card states as server flags; the planner emits them. */
   readonly serving: { readonly contextLength?: number; readonly memFractionStatic?: number };
   readonly speculation?: SpeculationAdvice;
-  /** Sampling by use, as OpenAI-style request fields. */
-  readonly sampling: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Sampling by use, as the card states it. */
+  readonly sampling: Readonly<Partial<Record<"thinking" | "coding" | "nonThinking", Sampling>>>;
   /** Fewest GPUs it is known to fit on, in words. */
   readonly minimumGpus: string;
   readonly evidence: string;

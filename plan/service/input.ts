@@ -1,0 +1,68 @@
+/** From a checked stack to the input of a service's plan. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describeCheckpoint, modelByName, modelByRepo } from "../../catalog";
+import { NAMESPACE, type ModelConfig, type ResolvedService, type StackConfig } from "../../config/schema";
+import type { PlannedModel, ServiceInput } from "./types";
+
+/** A committed description of a model that the catalog does not hold: `models/<owner>--<name>.json`. */
+interface Description {
+  readonly config: unknown;
+  readonly quantization?: unknown;
+  readonly weightsBytes?: number;
+}
+
+/** Where `./stack describe-model` puts a model's description. */
+export function descriptionFile(projectDirectory: string, repo: string): string {
+  return join(projectDirectory, "models", `${repo.replace("/", "--")}.json`);
+}
+
+function plannedModel(model: ModelConfig | undefined, projectDirectory: string): PlannedModel | undefined {
+  if (model === undefined) return undefined;
+  const known = model.catalog === undefined ? modelByRepo(model.repo) : modelByName(model.catalog);
+  if (known !== undefined) return known;
+  const file = descriptionFile(projectDirectory, model.repo);
+  if (!existsSync(file)) return undefined;
+  const { config, ...extra } = JSON.parse(readFileSync(file, "utf8")) as Description;
+  return describeCheckpoint(config, extra);
+}
+
+/** Packages of a hashed lock: normalised name to version. */
+export function readPackages(lockFile: string): Record<string, string> | undefined {
+  if (!existsSync(lockFile)) return undefined;
+  const lines = readFileSync(lockFile, "utf8").split("\n");
+  return Object.fromEntries(
+    lines.flatMap((line) => {
+      const match = /^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*==\s*([^\s;\\]+)/.exec(line);
+      return match === null
+        ? []
+        : [[(match[1] as string).replace(/[-_.]+/g, "-").toLowerCase(), match[2] as string]];
+    }),
+  );
+}
+
+/**
+ * The input of a service's plan.
+ *
+ * @param projectDirectory holds `environments/` and `models/`
+ */
+export function serviceInput(
+  config: StackConfig,
+  service: ResolvedService,
+  projectDirectory = join(__dirname, "..", ".."),
+): ServiceInput {
+  const environment = config.environments[service.environment];
+  const draft = service.speculative?.draftModel;
+  return {
+    path: `${NAMESPACE}:services.${service.name}`,
+    service,
+    gpus: service.gpus.flatMap((name) => config.gpus[name]?.model ?? []),
+    model: plannedModel(config.models[service.model], projectDirectory),
+    draftModel: draft === undefined ? undefined : plannedModel(config.models[draft], projectDirectory),
+    packages:
+      environment === undefined
+        ? undefined
+        : readPackages(join(projectDirectory, "environments", environment.lock, "requirements.lock")),
+    python: environment?.python,
+  };
+}
