@@ -1,5 +1,6 @@
 // remote.Command: one command line over SSH, its output kept.
 "use strict";
+const os = require("os");
 const { dial } = require("./ssh-connection.js");
 const { exec } = require("./ssh-exec.js");
 const { CommandOutput } = require("./command-output.js");
@@ -49,9 +50,14 @@ function acceptsRefused(refused, given, operation) {
   return needed.length === 0;
 }
 
+/** What went wrong, in the words of Go's SSH library; undefined when nothing did. */
 function failure({ status, signal }) {
-  if (signal) return `Process exited with status ${status ?? 1} from signal ${signal}`;
-  return status ? `Process exited with status ${status}` : undefined;
+  if (signal) {
+    const shellStatus = 128 + (os.constants.signals[`SIG${signal}`] ?? 0);
+    return `Process exited with status ${status ?? shellStatus} from signal ${signal}`;
+  }
+  if (status === undefined) return "wait: remote command exited without exit status or exit signal";
+  return status === 0 ? undefined : `Process exited with status ${status}`;
 }
 
 module.exports = { runRemoteCommand };

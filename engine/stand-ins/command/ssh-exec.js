@@ -9,8 +9,9 @@
  * @param options.accepts asked with the names that the server refused to set: false means do not run the command
  * @param options.stdin text for standard input; without it standard input is empty
  * @param options.onStdout, options.onStderr called with each piece of output
- * @returns {{ status: number | undefined, signal: string | undefined }} how the command ended
- * @throws when the command was not run, or the connection broke before it ended
+ * @returns {{ status: number | undefined, signal: string | undefined }} how the command ended; nothing of both when
+ *   the connection broke before it did
+ * @throws when the command was not run
  */
 function exec(client, command, { environment, accepts, stdin, onStdout, onStderr }) {
   return new Promise((resolve, reject) => {
@@ -21,16 +22,16 @@ function exec(client, command, { environment, accepts, stdin, onStdout, onStderr
       );
       return false;
     });
-    client.once("close", () =>
-      reject(new Error("wait: remote command exited without exit status or exit signal")),
-    );
     const env = Object.fromEntries(environment.map(({ name, value }) => [name, value]));
     client.exec(command, { env }, (error, channel) => {
       if (error) return reject(error);
-      let ending = { status: undefined, signal: undefined };
+      const ending = { status: undefined, signal: undefined };
       channel.on("data", onStdout);
       channel.stderr.on("data", onStderr);
-      channel.on("exit", (status, signal) => (ending = { status: status ?? undefined, signal }));
+      channel.on("exit", (status, signal) => {
+        ending.status = status ?? undefined;
+        ending.signal = signal?.replace(/^SIG/, "");
+      });
       channel.on("error", () => {}); // a command that does not read its standard input
       channel.on("close", () => resolve(ending));
       channel.end(stdin ?? "");
