@@ -61,7 +61,8 @@ export function memoryFindings(path: string, request: MemoryRequest, outcome: Me
   }
   const outside = memory.available - share;
   const draft = draftBytes(request, memory.tokens);
-  if (outside < ACTIVATION_MARGIN + draft) {
+  // The server's own choice of the share has a margin of its own.
+  if (!memory.fractionIsEstimated && outside < ACTIVATION_MARGIN + draft) {
     const message = `outside its share of ${gib(share)} the server has ${gib(outside)} for activations and graphs (${gib(ACTIVATION_MARGIN)}) and the draft's KV cache (${gib(draft)}): it will run out of memory under load`;
     found.push(
       finding("memory-margin", "error", path, "memFractionStatic", message, "lower memFractionStatic", POOLS),
