@@ -89,17 +89,30 @@ create_host() {
   : >"$new/console"
   echo "$LAB_SUBNET.$octet" >"$new/address"
   echo "$lower" >"$new/lower"
-  mkdir -p "$new/disk/etc/apt/apt.conf.d"
-  echo "Acquire::http::Proxy \"http://$lab_address:$apt_relay_port\";" >"$new/disk/etc/apt/apt.conf.d/99labproxy"
-  echo "$name" >"$new/disk/etc/hostname"
-  printf '127.0.0.1 localhost\n::1 localhost\n%s %s.lab %s\n' "$LAB_SUBNET.$octet" "$name" "$name" >"$new/disk/etc/hosts"
+  write_host_files "$new/disk/etc" "$name" "$LAB_SUBNET.$octet"
   mv "$new" "$host"
+}
+
+# write_host_files ETC NAME ADDRESS: what tells this host from another, and how it reaches packages. Containers made on the host get
+# copies of the files about packages.
+write_host_files() {
+  local etc="$1" name="$2" address="$3" index="http://$lab_address:$package_index_port/simple/"
+  mkdir -p "$etc/apt/apt.conf.d" "$etc/uv"
+  echo "Acquire::http::Proxy \"http://$lab_address:$apt_relay_port\";" >"$etc/apt/apt.conf.d/99labproxy"
+  printf '[global]\nindex-url = %s\ntrusted-host = %s\n' "$index" "$lab_address" >"$etc/pip.conf"
+  printf '[[index]]\nurl = "%s"\ndefault = true\n' "$index" >"$etc/uv/uv.toml"
+  echo "$name" >"$etc/hostname"
+  printf '127.0.0.1 localhost\n::1 localhost\n%s %s.lab %s\n' "$address" "$name" "$name" >"$etc/hosts"
 }
 
 # The host's own network: a bridge vmbr0, as Proxmox VE makes it, with the host's address and its cable to the lab's bridge.
 connect_host() {
-  local name="$1" host="$hosts_folder/$1" interface
+  local name="$1" host="$hosts_folder/$1" interface address mac
   interface="$(host_interface "$name")"
+  address="$(host_address "$name")"
+  # An address always comes with the same MAC, so that no neighbour has to forget the one of the boot or host before.
+  # shellcheck disable=SC2086 # one octet a word
+  mac="$(printf '02:1a:%02x:%02x:%02x:%02x' ${address//./ })"
   disconnect_host "$name"
   touch "$host/netns"
   unshare --net="$host/netns" true
@@ -107,9 +120,10 @@ connect_host() {
   ip link set "$interface" master "$bridge" up
   nsenter --net="$host/netns" ip -batch - <<X
 link set lo up
-link add vmbr0 type bridge
+link set eth0 address $mac
+link add vmbr0 address $mac type bridge
 link set eth0 master vmbr0 up
-addr add $(host_address "$name")/24 dev vmbr0
+addr add $address/24 dev vmbr0
 link set vmbr0 up
 route add default via $lab_address
 X
@@ -209,8 +223,11 @@ save_host() {
   mkdir -p "$saved.new"
   cp -a "$host/disk" "$saved.new/tree"
   # What belongs to this host, not to the state.
-  rm -rf "$saved.new/tree/var/log/journal" "$saved.new/tree/etc/lab/gpus.json" "$saved.new/tree/etc/hostname" \
-    "$saved.new/tree/etc/hosts" "$saved.new/tree/etc/pve/local" "$saved.new/tree/etc/apt/apt.conf.d/99labproxy"
+  local file
+  for file in var/log/journal etc/lab/gpus.json etc/hostname etc/hosts etc/pve/local etc/pve/priv etc/apt/apt.conf.d/99labproxy \
+    etc/pip.conf etc/uv/uv.toml; do
+    rm -rf "$saved.new/tree/${file:?}"
+  done
   cp "$host/lower" "$saved.new/lower"
   [[ ! -e "$saved" ]] || mv "$saved" "$cache/saved/.old-$layer"
   mv "$saved.new" "$saved"

@@ -63,6 +63,7 @@ start_services() {
   start_service file-server "$network/file-server" "$lab_address" "$file_server_port" "$www_folder"
   wait_for_service apt-relay "$apt_relay_port"
   wait_for_service file-server "$file_server_port"
+  # Only where they are part of this checkout.
   if [[ -x "$lab_source/index/serve" ]]; then
     start_service package-index "$lab_source/index/serve" "$lab_address" "$package_index_port"
     wait_for_service package-index "$package_index_port"

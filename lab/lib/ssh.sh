@@ -19,18 +19,24 @@ lab_ssh() {
 
 # wait_for_host NAME [OLD_BOOT_ID]: waits until systemd of the host is up (after another boot than OLD_BOOT_ID); prints the boot id.
 wait_for_host() {
-  local name="$1" old="${2:-}" boot_id="" attempt state
-  for ((attempt = 0; attempt < 600; attempt++)); do
+  local name="$1" old="${2:-}" boot_id state deadline=$((SECONDS + 120))
+  while ((SECONDS < deadline)); do
     host_is_running "$name" || fail "host '$name' is off; its log: $hosts_folder/$name/log"
     boot_id="$(lab_ssh "$name" cat /proc/sys/kernel/random/boot_id 2>/dev/null || true)"
-    [[ -z "$boot_id" || "$boot_id" == "$old" ]] || break
+    if [[ -n "$boot_id" && "$boot_id" != "$old" ]]; then
+      # No answer, or "stopping": it is on its way down, perhaps to the next boot.
+      state="$(lab_ssh "$name" systemctl is-system-running --wait 2>/dev/null || true)"
+      case "$state" in
+        running)
+          echo "$boot_id"
+          return
+          ;;
+        degraded)
+          fail "host '$name' has failed units: $(lab_ssh "$name" systemctl list-units --failed --plain --no-legend | cut -d ' ' -f 1 | paste -sd ' ')"
+          ;;
+      esac
+    fi
     sleep 0.1
   done
-  if [[ -z "$boot_id" || "$boot_id" == "$old" ]]; then
-    fail "host '$name' does not answer on SSH; its log: $hosts_folder/$name/log, its console: $hosts_folder/$name/console"
-  fi
-  state="$(lab_ssh "$name" systemctl is-system-running --wait || true)"
-  [[ "$state" == running ]] ||
-    fail "host '$name' is '$state'; failed units: $(lab_ssh "$name" systemctl list-units --failed --plain --no-legend | cut -d ' ' -f 1 | paste -sd ' ')"
-  echo "$boot_id"
+  fail "host '$name' did not come up on SSH within 120 s; its log: $hosts_folder/$name/log, its console: $hosts_folder/$name/console"
 }
