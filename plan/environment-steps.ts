@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { StackConfig } from "../config/schema";
+import { UNKNOWN, type StackConfig } from "../config/schema";
 import { scriptText, shortDigest } from "./script";
 import { inContainer, step, type Step } from "./step";
 
@@ -25,9 +25,12 @@ export function planEnvironments(config: StackConfig, projectDirectory: string):
   return Object.entries(config.environments).map(([name, environment]) => {
     const container = config.containers[environment.container];
     if (!container) throw new Error(`environment ${name} names an unknown container`);
-    const requirements = text(join(environment.lock, "requirements.lock"));
+    const lock = join(environment.lock, "requirements.lock");
+    // A lock that nobody has made yet lets a preview pass; the configuration's checks refuse `up`.
+    const locked = existsSync(join(projectDirectory, "environments", lock));
+    const requirements = locked ? text(lock) : "";
     const uv = text("uv.lock.txt");
-    const digest = shortDigest(requirements, uv, environment.python);
+    const digest = locked ? shortDigest(requirements, uv, environment.python) : UNKNOWN;
     return {
       name,
       container: environment.container,

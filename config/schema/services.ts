@@ -52,13 +52,13 @@ const service = z
       .optional()
       .describe("Names of the cards that the server may use. Default: all cards of the container."),
     release: text(
-      /^\d+\.\d+\.\d+([a-z0-9.]*)$|^[0-9a-f]{7,40}$/,
-      "an SGLang release such as 0.5.11, or a commit of a development build",
+      /^\d+\.\d+\.\d+([a-z0-9.]*)$|^[0-9a-f]{7,40}$|^main-\d{8}$/,
+      "an SGLang release such as 0.5.11, or a development build: its commit, or its name in the catalog (main-20260307)",
     )
       .optional()
       .describe(
         "SGLang release that the environment holds: it decides how flags are spelt and which rules apply. Default: the lock's `sglang==` line. " +
-          "State the commit for a development build.",
+          "State the commit or the catalog's name for a development build.",
       )
       .meta({ examples: ["0.5.11"] }),
     servedModelName: text(/^[^\s:]+$/, "a name without spaces and colons")

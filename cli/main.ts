@@ -1,0 +1,91 @@
+/** `./stack`: a thin layer over config/ and plan/. Each verb loads only what it needs. */
+import { createRequire } from "node:module";
+import { Command, CommanderError } from "commander";
+import { EXIT, UsageError, type ExitCode } from "./exit-codes";
+
+/** Loads the file of one verb when it is asked for: most verbs need a fraction of the program. */
+const loadFile = createRequire(__filename);
+const verb = <T>(name: string): T => loadFile(`./${name}`) as T;
+
+const EXIT_CODES = `
+Exit codes: 0 fine, 1 problems found or refused, 2 differs, 3 used wrongly, 4 a machine could not be reached.
+STACK is a stack's name or the path of a stack file.`;
+
+function build(finish: (code: ExitCode) => void): Command {
+  const program = new Command("stack")
+    .description(
+      "From a bare Proxmox VE host with NVIDIA GPUs to a healthy LLM service, and back to knowing what is there.",
+    )
+    .addHelpText("after", EXIT_CODES)
+    .exitOverride();
+
+  program
+    .command("check <STACK>")
+    .description("every problem of a stack's configuration and every rule that fires; no machine is asked")
+    .option("--json", "print {problems: [{id, severity, path, message, fix, evidence}]}")
+    .action((stack: string, options: { json?: boolean }) => {
+      finish(verb<typeof import("./check")>("check").check(stack, options));
+    });
+
+  program
+    .command("render <STACK>")
+    .description("what a stack puts on machines, as files; no machine is asked")
+    .requiredOption("--out <DIR>", "folder for the files; an earlier rendering there is replaced")
+    .action((stack: string, options: { out: string }) => {
+      finish(verb<typeof import("./render")>("render").render(stack, options));
+    });
+
+  program
+    .command("explain <RULE>")
+    .description("what a rule says, for which SGLang releases, and where it comes from")
+    .option("--json", "print the rule as JSON")
+    .action((rule: string, options: { json?: boolean }) => {
+      finish(verb<typeof import("./explain")>("explain").explain(rule, options));
+    });
+
+  program
+    .command("judge <FILE>")
+    .description(
+      "judge chat answers in a JSON file (- reads standard input): healthy text, or loops, word salad, nothing",
+    )
+    .option("--json", "print {verdicts: [{healthy, reasons}]}")
+    .action(async (file: string, options: { json?: boolean }) => {
+      const { exitCode, output, errors } = await verb<typeof import("./judge")>("judge").judgeFile(
+        file,
+        options.json,
+      );
+      process.stdout.write(output);
+      process.stderr.write(errors);
+      finish(exitCode as ExitCode);
+    });
+
+  const catalog = program.command("catalog").description("what is known about SGLang releases");
+  catalog
+    .command("add-release <VERSION>")
+    .description("read a release's own flags and pins from its wheel and write catalog/releases/VERSION.json")
+    .action(async (version: string) => {
+      const file = await verb<typeof import("./catalog")>("catalog").addRelease(version);
+      process.stdout.write(`${file}\n`);
+    });
+  return program;
+}
+
+/** Runs one command line and returns its exit code. */
+export async function run(words: readonly string[]): Promise<number> {
+  let code: ExitCode = EXIT.fine;
+  try {
+    await build((result) => (code = result)).parseAsync([...words], { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`stack: ${message}\n`);
+    return error instanceof UsageError ? EXIT.usage : EXIT.problems;
+  }
+}
+
+if (require.main === module) {
+  void run(process.argv.slice(2)).then((code) => {
+    process.exitCode = code;
+  });
+}
