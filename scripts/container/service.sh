@@ -5,7 +5,7 @@
 # arguments: name, unit, python (interpreter of its environment), environment (the link), target (what it must point
 #            to), restart=DIGEST (of all that a running process was started with), gate=DIGEST (of that and of the gate's
 #            specification), spec (path of the gate's specification), user (account that runs it; may be root),
-#            home (its folder for caches)
+#            home (its folder for caches), arguments (of the server: shown in previews, used through the unit)
 # secrets: serviceApiKey (optional)
 # texts: every file of the service under its absolute path
 # facts: mainPid, healthy
@@ -33,17 +33,31 @@ property() {
   systemctl show --property="$1" --value "$(unit)"
 }
 
-secret_file() {
-  printf '/etc/proxmox-gpu-stack/services/%s/api-key' "$(argument name)"
+secret_folder() {
+  printf '/etc/proxmox-gpu-stack/services/%s' "$(argument name)"
+}
+
+api_key() {
+  printf '%s' "${SECRETS[serviceApiKey]:-}"
+}
+
+# The server reads its key from a file of arguments: a command line is open to everybody on the machine.
+secret_arguments() {
+  printf 'api-key: %s\n' "$(json_string "$(api_key)")"
 }
 
 check_secret() {
-  if [[ -n ${SECRETS[serviceApiKey]:-} ]]; then
+  if [[ -n $(api_key) ]]; then
     # Compared without ever showing it.
-    same_text "$(secret_file)" "${SECRETS[serviceApiKey]}" || differs "the API key is not the declared one"
-  elif [[ -e $(secret_file) ]]; then
+    same_text "$(secret_folder)/api-key" "$(api_key)" || differs "the API key is not the declared one"
+  elif [[ -e $(secret_folder)/api-key ]]; then
     differs "an API key is on the machine, none is declared"
   fi
+}
+
+# What the running server was started with; a changed key restarts it as well, and never shows in a command line.
+wanted_running() {
+  printf '%s %s' "$(argument restart)" "$(api_key | sha256sum | cut -c1-16)"
 }
 
 step_check() {
@@ -56,7 +70,7 @@ step_check() {
     differs "$(argument environment) does not point to $(argument target)"
   systemctl is-enabled --quiet "$(unit)" 2>/dev/null || differs "$(unit) is not enabled"
   [[ $(property ActiveState) == active ]] || differs "$(unit) is $(property ActiveState)"
-  [[ $(recorded running) == "$(argument restart)" ]] || differs "$(unit) was not started with what is declared"
+  [[ $(recorded running) == "$(wanted_running)" ]] || differs "$(unit) was not started with what is declared"
   [[ $(recorded good) == "$(argument gate)" ]] || differs "$(unit) has not passed its health gate"
 }
 
@@ -94,10 +108,12 @@ install_service_files() {
       put_text "$path" 644 "${FILES[$path]}"
     fi
   done < <(service_files)
-  if [[ -n ${SECRETS[serviceApiKey]:-} ]]; then
-    put_text "$(secret_file)" 600 "${SECRETS[serviceApiKey]}"
+  if [[ -n $(api_key) ]]; then
+    put_text "$(secret_folder)/api-key" 600 "$(api_key)"
+    put_text "$(secret_folder)/arguments.yaml" 600 "$(secret_arguments)
+"
   else
-    rm -f "$(secret_file)"
+    rm -f "$(secret_folder)/api-key" "$(secret_folder)/arguments.yaml"
   fi
 }
 
@@ -151,7 +167,7 @@ keep_as_good() {
   rm -rf "$(record)/good-files"
   mv -T "$aside" "$(record)/good-files"
   put_text "$(record)/environment" 644 "$(argument target)"
-  put_text "$(record)/good-restart" 644 "$(argument restart)"
+  put_text "$(record)/good-running" 600 "$(wanted_running)"
   put_text "$(record)/good" 644 "$(argument gate)"
 }
 
@@ -167,7 +183,7 @@ roll_back() {
     mv -f "$target.next" "$target"
   done < <(find "$good" -type f)
   point_environment "$(cat "$(record)/environment")"
-  put_text "$(record)/running" 644 "$(recorded good-restart)"
+  put_text "$(record)/running" 600 "$(recorded good-running)"
   start_service && pass_gate
 }
 
@@ -193,8 +209,8 @@ step_apply() {
   install_service_files
   point_environment "$(argument target)"
   systemctl daemon-reload
-  if [[ $(property ActiveState) != active || $(recorded running) != "$(argument restart)" ]]; then
-    put_text "$(record)/running" 644 "$(argument restart)"
+  if [[ $(property ActiveState) != active || $(recorded running) != "$(wanted_running)" ]]; then
+    put_text "$(record)/running" 600 "$(wanted_running)"
     start_service || give_up "$(unit) does not start"
   fi
   say "waiting for $(unit) to pass its health gate"
@@ -220,7 +236,7 @@ step_remove() {
   while IFS= read -r path; do
     [[ $path == "$LIBRARY"/* ]] || rm -f "$path"
   done < <(service_files)
-  rm -rf "$(secret_file)" "$(record)"
+  rm -rf "$(secret_folder)" "$(record)"
   systemctl daemon-reload
   say "taken away: $(unit) and its files; environment and model stay"
 }

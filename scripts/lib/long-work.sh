@@ -28,18 +28,25 @@ long_work() {
   follow_unit "$unit" "$log"
 }
 
+# show_new LOG OFFSET: prints what the log has beyond OFFSET bytes; sets SHOWN to how far that was.
+show_new() {
+  local size
+  size=$(stat --format=%s "$1" 2>/dev/null || echo 0)
+  if ((size > $2)); then
+    tail -c "+$(($2 + 1))" "$1" | head -c "$((size - $2))" >&2
+  fi
+  SHOWN=$size
+}
+
 # follow_unit UNIT LOG: shows the log as it grows; 0 when the unit ended well.
 follow_unit() {
-  local unit=$1 log=$2 follower state result
-  tail -n +1 --follow=name --quiet "$log" >&2 2>/dev/null &
-  follower=$!
-  while state=$(systemctl show --property=ActiveState --value "$unit") && [[ $state == active || $state == activating || $state == deactivating ]]; do
+  local unit=$1 log=$2 state
+  SHOWN=0
+  while state=$(systemctl show --property=ActiveState --value "$unit") && [[ $state == active || $state == *activating ]]; do
+    show_new "$log" "$SHOWN"
     sleep 0.5
   done
-  sleep 0.2
-  kill "$follower" 2>/dev/null || true
-  wait "$follower" 2>/dev/null || true
+  show_new "$log" "$SHOWN"
   # A transient unit that ended well is unloaded: its Result then reads "success".
-  result=$(systemctl show --property=Result --value "$unit")
-  [[ $result == success ]]
+  [[ $(systemctl show --property=Result --value "$unit") == success ]]
 }

@@ -34,11 +34,19 @@ apt_get() {
   quietly apt-get -q -y -o DPkg::Lock::Timeout=600 -o Dpkg::Options::=--force-confold --no-install-recommends "$@"
 }
 
+# have_candidates NAME…: can apt install them as its lists stand?
+have_candidates() {
+  local name
+  for name in "$@"; do
+    apt-cache policy "$name" | grep 'Candidate: [^(]' >/dev/null || return 1
+  done
+}
+
 install_packages_locked() {
   # A dpkg run that was cut off leaves half-configured packages; this finishes them and does nothing otherwise.
   quietly dpkg --configure -a || return 1
   # A package that the lists do not know, or an address that is gone: the lists are old.
-  if apt-cache show "$@" >/dev/null 2>&1 && apt_get install "$@"; then
+  if have_candidates "$@" && apt_get install "$@"; then
     return 0
   fi
   say "refreshing the package lists"

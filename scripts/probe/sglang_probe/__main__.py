@@ -33,18 +33,28 @@ def _parser():
     parser = _Parser(prog="sglang_probe", description="Health of an SGLang service and of its texts.")
     verbs = parser.add_subparsers(required=True, metavar="VERB", parser_class=_Parser)
     verb = verbs.add_parser("judge", help="judge chat answers in a file")
-    verb.add_argument("file", metavar="FILE", help="JSON: a chat completion, an array of them, or {answers: [...]}; - reads standard input")
+    verb.add_argument(
+        "file",
+        metavar="FILE",
+        help="JSON: a chat completion, an array of them, or {answers: [...]}; - reads standard input",
+    )
     verb.add_argument("--json", action="store_true", help="print {verdicts: [...]}")
     verb.set_defaults(run=_judge)
     verb = verbs.add_parser("gate", help="wait until the service is healthy, or say why it is not")
     verb.add_argument("--spec", required=True, metavar="FILE")
-    verb.add_argument("--poll-seconds", type=float, default=2.0, help="pause between two looks while it loads (default 2)")
+    verb.add_argument(
+        "--poll-seconds", type=float, default=2.0, help="pause between two looks while it loads (default 2)"
+    )
     verb.set_defaults(run=lambda o: gate.run(load_spec(o.spec, ("servedModelName",)), o.poll_seconds))
     verb = verbs.add_parser("probe", help="one short semantic probe")
     verb.add_argument("--spec", required=True, metavar="FILE")
     verb.add_argument("--metrics-file", metavar="PATH", help="textfile metric to write")
-    verb.add_argument("--restart-on-degenerate", action="store_true", help="restart the unit when its texts are degenerate")
-    verb.add_argument("--max-restarts-per-hour", type=int, default=1, metavar="N", help="bound of such restarts (default 1)")
+    verb.add_argument(
+        "--restart-on-degenerate", action="store_true", help="restart the unit when its texts are degenerate"
+    )
+    verb.add_argument(
+        "--max-restarts-per-hour", type=int, default=1, metavar="N", help="bound of such restarts (default 1)"
+    )
     verb.set_defaults(run=_probe)
     verb = verbs.add_parser("preflight", help="checks before the server starts")
     verb.add_argument("--spec", required=True, metavar="FILE")

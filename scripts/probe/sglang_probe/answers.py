@@ -21,7 +21,9 @@ def read_answers(value):
         else:
             value = [value]
     if not isinstance(value, list) or not value:
-        raise NoChatAnswers("holds no chat answer: expected a chat completion, an array of them, or an object with answers")
+        raise NoChatAnswers(
+            "holds no chat answer: expected a chat completion, an array of them, or an object with answers"
+        )
     return [_read_one(entry, f"answer {index + 1}") for index, entry in enumerate(value)]
 
 

@@ -23,7 +23,9 @@ def open_all():
     for index in range(count.value):
         device = ctypes.c_int(0)
         context = ctypes.c_void_p()
-        code = cuda.cuDeviceGet(ctypes.byref(device), index) or cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+        code = cuda.cuDeviceGet(ctypes.byref(device), index) or cuda.cuDevicePrimaryCtxRetain(
+            ctypes.byref(context), device
+        )
         if code:
             return index, f"device {index} cannot be opened: {_name(cuda, code)}"
         release = getattr(cuda, "cuDevicePrimaryCtxRelease_v2", None) or cuda.cuDevicePrimaryCtxRelease
@@ -32,7 +34,11 @@ def open_all():
 
 
 def _name(cuda, code):
-    known = {100: "no device", 803: "driver and library versions differ", 999: "unknown error (is /dev/nvidia-uvm there?)"}
+    known = {
+        100: "no device",
+        803: "driver and library versions differ",
+        999: "unknown error (is /dev/nvidia-uvm there?)",
+    }
     name = ctypes.c_char_p()
     if hasattr(cuda, "cuGetErrorName"):
         cuda.cuGetErrorName(code, ctypes.byref(name))

@@ -21,7 +21,11 @@ def explain(server_info, model_type):
     version = str(server_info.get("version") or "")
     rules = []
     if re.search(r"qwen3[_.-]?[56]", text):
-        state = "not known" if not version else f"{version}, " + ("affected" if _older(version, (0, 5, 11)) else "should hold the fixes")
+        state = (
+            "not known"
+            if not version
+            else f"{version}, " + ("affected" if _older(version, (0, 5, 11)) else "should hold the fixes")
+        )
         rules.append({"rule": "R30", "text": f"{TEXTS['R30']} (version: {state})"})
     quantization = str(server_info.get("quantization") or "").lower()
     if "fp4" in quantization or "fp4" in text or "modelopt_mixed" in quantization:

@@ -111,7 +111,7 @@ class Gate:
             time.sleep(self.poll_seconds)
 
     def _health(self, timeout):
-        """"200", or in words why not yet. Whoever holds the port is looked at before an answer is believed."""
+        """ "200", or in words why not yet. Whoever holds the port is looked at before an answer is believed."""
         try:
             status, _ = self.client.request("/health", timeout=timeout)
         except NoAnswer as error:
@@ -169,7 +169,7 @@ class Gate:
         if not bad:
             return
         reasons = [
-            f"{answer['question']} ({answer['sampling']}): {reason}; text: \"{answer['excerpt']}\""
+            f'{answer["question"]} ({answer["sampling"]}): {reason}; text: "{answer["excerpt"]}"'
             for answer in bad
             for reason in answer["reasons"]
         ]

@@ -87,7 +87,9 @@ def _missing_or_cut(answer, cut):
     if cut and spent == 0:
         return [("no-answer", "a limit of 0 tokens leaves no room for an answer: limit too small")], True
     if cut:
-        return [("no-answer", f"content and reasoning are empty though {_count(spent)} were spent: white space only")], False
+        return [
+            ("no-answer", f"content and reasoning are empty though {_count(spent)} were spent: white space only")
+        ], False
     return [("no-answer", "content and reasoning are empty: the model ended at once")], False
 
 
@@ -101,7 +103,9 @@ def _question_findings(answer, question, expect_reasoning):
         return [("no-answer", "content is empty: the model stopped inside its reasoning")]
     findings = []
     if THINK_TAG.search(content):
-        findings.append(("reasoning-leak", "the content holds the reasoning's own tags: wrong or missing reasoning parser"))
+        findings.append(
+            ("reasoning-leak", "the content holds the reasoning's own tags: wrong or missing reasoning parser")
+        )
         content = THINK_TAG.split(content)[-1]
     elif expect_reasoning and not (reasoning and reasoning.strip()):
         findings.append(("missing-reasoning", "the model was to reason, and reasoning_content is empty"))

@@ -110,7 +110,9 @@ def _holders(uuid):
 def _cuda(wanted):
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda.py")
     try:
-        result = subprocess.run([sys.executable, "-I", script], capture_output=True, text=True, timeout=CUDA_TIMEOUT_SECONDS)
+        result = subprocess.run(
+            [sys.executable, "-I", script], capture_output=True, text=True, timeout=CUDA_TIMEOUT_SECONDS
+        )
         found = json.loads(result.stdout)
     except subprocess.TimeoutExpired:
         yield f"CUDA does not open within {CUDA_TIMEOUT_SECONDS} s"

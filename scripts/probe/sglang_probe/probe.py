@@ -70,11 +70,15 @@ def _judge(spec, client, info):
     answers = []
     try:
         for question in questions:
-            answers.append(ask(client, spec, question, bool(question.get("think")), "temperature-0", info, TIMEOUT_SECONDS))
+            answers.append(
+                ask(client, spec, question, bool(question.get("think")), "temperature-0", info, TIMEOUT_SECONDS)
+            )
     except NoAnswer as error:
         return _result("unreachable", [str(error)], answers)
     bad = [answer for answer in answers if not answer["healthy"]]
-    reasons = [f"{answer['question']}: {reason}; text: \"{answer['excerpt']}\"" for answer in bad for reason in answer["reasons"]]
+    reasons = [
+        f'{answer["question"]}: {reason}; text: "{answer["excerpt"]}"' for answer in bad for reason in answer["reasons"]
+    ]
     if not bad:
         return _result("healthy", [], answers)
     if all(answer["limitTooSmall"] for answer in bad):
@@ -83,13 +87,21 @@ def _judge(spec, client, info):
 
 
 def _result(state, reasons, answers=(), rules=()):
-    return {"state": state, "healthy": state == "healthy", "reasons": reasons, "answers": list(answers), "rules": list(rules)}
+    return {
+        "state": state,
+        "healthy": state == "healthy",
+        "reasons": reasons,
+        "answers": list(answers),
+        "rules": list(rules),
+    }
 
 
 def _restart(spec, result, limit, now):
     """Restart the unit unless that was done `limit` times within the last hour."""
     if len(result["restarts"]) >= limit:
-        result["restart"] = f"not restarted: {len(result['restarts'])} restarts within the last hour, allowed are {limit}"
+        result["restart"] = (
+            f"not restarted: {len(result['restarts'])} restarts within the last hour, allowed are {limit}"
+        )
     else:
         try:
             unit.run_tool("systemctl", "restart", "--no-block", spec["unit"])

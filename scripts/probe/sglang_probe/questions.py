@@ -40,7 +40,19 @@ DEFAULT_QUESTIONS = (
     },
 )
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*(?![\w])")
-NUMBER_WORDS = {0: "zero", 1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+NUMBER_WORDS = {
+    0: "zero",
+    1: "one",
+    2: "two",
+    3: "three",
+    4: "four",
+    5: "five",
+    6: "six",
+    7: "seven",
+    8: "eight",
+    9: "nine",
+    10: "ten",
+}
 # How many words a direct answer may have before it counts as runaway.
 LONGEST_ANSWER = {"number": 150, "sentence": 60, "contains": 600, "prime-program": 800}
 
@@ -55,10 +67,12 @@ def check_answer(question, content):
     if kind == "prime-program":
         problem = check_prime_program(content)
         return ("wrong-program", f"the prime test {problem}") if problem else None
-    right = {"number": _has_number, "sentence": _repeats, "contains": _contains}[kind](content, expect["value"], question["prompt"])
+    right = {"number": _has_number, "sentence": _repeats, "contains": _contains}[kind](
+        content, expect["value"], question["prompt"]
+    )
     if right:
         return None
-    return "wrong-answer", f"expected {expect['value']!r}, got \"{texts.excerpt(content, 100)}\""
+    return "wrong-answer", f'expected {expect["value"]!r}, got "{texts.excerpt(content, 100)}"'
 
 
 def _has_number(content, value, prompt):
@@ -73,7 +87,9 @@ def _has_number(content, value, prompt):
 def _numbers(text):
     plain = re.sub(r"[*_\\$]|(?<=\d),(?=\d{3}\b)", "", text)
     plain = re.sub(r"(?<=\d)\s*([+×x*/=-])\s*(?=\d)", r" \1 ", plain)
-    return [float(number.replace(",", ".")) for number in NUMBER.findall(plain) if number.replace(",", ".").count(".") <= 1]
+    return [
+        float(number.replace(",", ".")) for number in NUMBER.findall(plain) if number.replace(",", ".").count(".") <= 1
+    ]
 
 
 def _normal(text):

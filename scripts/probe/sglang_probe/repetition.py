@@ -153,5 +153,8 @@ def compresses_to_nothing(text):
         return None
     share = len(zlib.compress(raw, 6)) / len(raw)
     if share < 0.025:
-        return {"pattern": "phrase-loop", "reason": f"{len(raw)} bytes hold the information of {round(share * len(raw))}"}
+        return {
+            "pattern": "phrase-loop",
+            "reason": f"{len(raw)} bytes hold the information of {round(share * len(raw))}",
+        }
     return None

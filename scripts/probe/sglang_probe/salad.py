@@ -4,6 +4,7 @@ No dictionary is used: an answer may be in any language. Independent signs are c
 clear share of unreadable characters, make a finding.
 """
 
+import itertools
 import re
 import unicodedata
 
@@ -87,7 +88,7 @@ def _signs(text, prose, words):
 def _script_mix(words):
     """A sign when the script changes all the time, or inside words, as it does with random tokens of a large vocabulary."""
     scripts = [_script(word[0]) for word in words]
-    changes = sum(1 for left, right in zip(scripts, scripts[1:]) if left != right)
+    changes = sum(1 for left, right in itertools.pairwise(scripts) if left != right)
     inside = sum(1 for word in words if len({_script(c) for c in word if c.isalpha()} - {"GREEK", "IDEOGRAPHIC"}) > 1)
     if inside >= 2 and inside / len(words) >= 0.02:
         return f"{inside} words mix scripts"

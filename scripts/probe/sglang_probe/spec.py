@@ -31,7 +31,15 @@ TEXT_KEYS = (
 NUMBER_KEYS = ("deadlineSeconds", "plannedMaxTotalTokens")
 OTHER_KEYS = ("expectedServerInfo", "prompts", "sampling", "gpus")
 SAMPLING_MODES = ("thinking", "nonThinking", "coding")
-SAMPLING_KEYS = ("temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty")
+SAMPLING_KEYS = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "presence_penalty",
+    "frequency_penalty",
+    "repetition_penalty",
+)
 
 
 class SpecError(Exception):

@@ -8,7 +8,9 @@ URL = re.compile(r"\b(?:https?://|www\.)\S+")
 TAG = re.compile(r"<[^<>\n]+>")
 # A rule of dashes, a row of dots, the line under a table's head: one mark, however long.
 RULE = re.compile(r"([-=_*.#~+|:─━═·•…])(?:\s*\1){2,}|(?:\|?\s*:?-{3,}:?\s*)+\|?")
-CODE_LINE = re.compile(r"[{};]\s*$|=>|\w\(.*\)|^\s*(?:[-+]\s*)?(?:const|let|var|import|from|def|return|function|class|if|for)\b.*[:=({;]")
+CODE_LINE = re.compile(
+    r"[{};]\s*$|=>|\w\(.*\)|^\s*(?:[-+]\s*)?(?:const|let|var|import|from|def|return|function|class|if|for)\b.*[:=({;]"
+)
 # One CJK character is a token of its own: those scripts put no spaces between words.
 TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+(?:['’][^\W_]+)?|[^\w\s]|_")
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -53,8 +55,10 @@ def sentences(text):
 
 def excerpt(text, length=160):
     """The beginning and the end of a text on one printable line, at most about `length` characters."""
-    printable = "".join(character if character.isprintable() else "\ufffd" for character in " ".join((text or "").split()))
+    printable = "".join(
+        character if character.isprintable() else "\ufffd" for character in " ".join((text or "").split())
+    )
     if len(printable) <= length:
         return printable
     head = length * 2 // 3
-    return f"{printable[:head]} … {printable[-(length - head):]}"
+    return f"{printable[:head]} … {printable[-(length - head) :]}"

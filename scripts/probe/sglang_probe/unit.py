@@ -6,9 +6,7 @@ import subprocess
 
 from . import fatal_lines
 
-PROPERTIES = (
-    "LoadState,ActiveState,SubState,Result,NRestarts,MainPID,InvocationID,ExecMainStatus,ExecMainCode,ActiveEnterTimestampMonotonic"
-)
+PROPERTIES = "LoadState,ActiveState,SubState,Result,NRestarts,MainPID,InvocationID,ExecMainStatus,ExecMainCode,ActiveEnterTimestampMonotonic"
 EXIT_MEANINGS = {
     "2": "the argument parser refused a flag or a value",
     "1": "a check before loading failed",
