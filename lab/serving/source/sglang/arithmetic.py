@@ -12,6 +12,7 @@ PHRASES = (
     (r"\bsum of ([\d.]+) and ([\d.]+)", r"\1 + \2"),
     (r"\bproduct of ([\d.]+) and ([\d.]+)", r"\1 * \2"),
     (r"\bdifference (?:of|between) ([\d.]+) and ([\d.]+)", r"\1 - \2"),
+    (r"\bwhat is ([\d.]+) and ([\d.]+)", r"what is \1 + \2"),
     (r"\bmultiply ([\d.]+) (?:by|and|with) ([\d.]+)", r"\1 * \2"),
     (r"\bdivide ([\d.]+) by ([\d.]+)", r"\1 / \2"),
     (r"\badd ([\d.]+) (?:and|to) ([\d.]+)", r"\1 + \2"),

@@ -75,12 +75,12 @@ def matched_stop(finish):
     return tokens.END_OF_TURN if finish == "stop" else None
 
 
-def answer(chat, engine):
-    """The whole answer as a dictionary."""
+def answer(chat, generate):
+    """The whole answer as a dictionary. `generate` runs a scheduler request and yields its events."""
     choices, completion, reasoning = [], 0, 0
     for index in range(chat.choices):
         parser, parts, finish = chat.parser(), {"content": [], "reasoning_content": []}, None
-        for event in engine.generate(chat.request(index)):
+        for event in generate(chat.request(index)):
             if "finish" in event:
                 finish, completion = event["finish"], completion + event["tokens"]
                 break
@@ -100,8 +100,6 @@ def answer(chat, engine):
         choices.append(
             {"index": index, "message": message, "logprobs": None, "finish_reason": finish, "matched_stop": matched_stop(finish)}
         )
-    if chat.choices > 1:
-        engine.leaked += 1
     return {
         "id": chat.id,
         "object": "chat.completion",
@@ -113,7 +111,7 @@ def answer(chat, engine):
     }
 
 
-def stream(chat, engine):
+def stream(chat, generate):
     """The chunks of a streamed answer: role, deltas, finish, and usage where it was asked for."""
 
     def chunk(choices, **more):
@@ -128,7 +126,7 @@ def stream(chat, engine):
     for index in range(chat.choices):
         parser = chat.parser()
         yield delta(index, {"role": "assistant", "content": ""})
-        for event in engine.generate(chat.request(index)):
+        for event in generate(chat.request(index)):
             if "finish" in event:
                 completion += event["tokens"]
                 yield delta(index, {}, event["finish"])
@@ -137,7 +135,5 @@ def stream(chat, engine):
             if taken:
                 yield delta(index, {taken[0]: taken[1]})
         reasoning += parser.reasoning_tokens
-    if chat.choices > 1:
-        engine.leaked += 1
     if chat.include_usage:
         yield chunk([], usage=chat.usage(completion, reasoning))

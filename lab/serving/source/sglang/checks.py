@@ -137,26 +137,28 @@ def check_before_loading(arguments, model, cards):
 
 def supported_on_blackwell(capability):
     """R1: the attention backends that hybrid models may use on Blackwell."""
-    if is_between("0.5.16"):
-        others = {"triton", "trtllm_mha", "fa4"} | ({"flashinfer"} if is_between("0.5.21") else set())
-        return {"triton", "trtllm_mha", "flashinfer"} if capability[0] == 12 else others
+    if is_between("0.5.16") and capability[0] == 12:
+        return ["triton", "trtllm_mha", "flashinfer"]
+    allowed = ["triton", "trtllm_mha"]
     if is_between("0.5.10"):
-        return {"triton", "trtllm_mha", "fa4", "flashinfer"}
-    return {"triton", "trtllm_mha"}
+        allowed.append("fa4")
+    if is_between("0.5.10", "0.5.15") or is_between("0.5.21"):
+        allowed.append("flashinfer")
+    return allowed
 
 
 def check_backends_while_loading(arguments, model, capability):
     """R1, R19, R23, R24, R43: what the model runner asserts once it knows the card. Raises as the release does."""
     prefill, decode = prefill_and_decode(arguments)
     allowed = supported_on_blackwell(capability)
-    if model.is_hybrid and not model.is_mla and capability[0] in (10, 11, 12) and not {prefill, decode} <= allowed:
+    if model.is_hybrid and not model.is_mla and capability[0] in (10, 11, 12) and not {prefill, decode} <= set(allowed):
         if is_between("0.5.16"):
             raise AssertionError(
-                f"Only {sorted(allowed)} backends are supported on Blackwell GPUs for hybrid GDN models. Got prefill={prefill}, "
+                f"Only {allowed} backends are supported on Blackwell GPUs for hybrid GDN models. Got prefill={prefill}, "
                 f"decode={decode}."
             )
         raise AssertionError(
-            f"{' or '.join(sorted(allowed, reverse=True))} backend are the only supported backends on Blackwell GPUs for hybrid GDN "
+            f"{' or '.join(allowed)} backend are the only supported backends on Blackwell GPUs for hybrid GDN "
             "models, use --attention-backend triton or --attention-backend trtllm_mha to specify the backend."
         )
     fusion = arguments.get("enable_flashinfer_allreduce_fusion") or arguments.get("flashinfer_allreduce_fusion_backend")

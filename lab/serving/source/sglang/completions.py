@@ -27,11 +27,11 @@ class NativeRequest:
         self.sampling, self.prompt_tokens = read_sampling(settings, "max_new_tokens", self.text, arguments, model)
         self.id, self.received = uuid.uuid4().hex, time.time()
 
-    def events(self, engine):
+    def events(self, generate):
         """The states of the answer, each with the whole text so far, as SGLang streams them."""
         request = sampling.request_of(self.sampling) | {"prefix": self.text}
         text, identifiers = "", []
-        for event in engine.generate(request):
+        for event in generate(request):
             if "piece" in event:
                 text += event["piece"]
                 identifiers.append(tokens.identifier(event["piece"]))
@@ -77,21 +77,21 @@ class CompletionRequest:
         self.sampling, self.prompt_tokens = read_sampling(limited, "max_tokens", self.text, arguments, model)
         self.id, self.created = uuid.uuid4().hex, int(time.time())
 
-    def chunks(self, engine):
+    def chunks(self, generate):
         """The chunks of the answer, the finish reason in the last one."""
         request = sampling.request_of(self.sampling) | {"prefix": self.text}
         held = None
-        for event in engine.generate(request):
+        for event in generate(request):
             if held is not None:
                 yield self.body(held, event.get("finish"))
             held = event.get("piece")
             if "finish" in event:
                 self.completion_tokens = event["tokens"]
 
-    def answer(self, engine):
+    def answer(self, generate):
         """The whole answer."""
         text, finish = "", "length"
-        for chunk in self.chunks(engine):
+        for chunk in self.chunks(generate):
             text += chunk["choices"][0]["text"]
             finish = chunk["choices"][0]["finish_reason"] or finish
         usage = {

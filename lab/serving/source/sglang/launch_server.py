@@ -15,8 +15,9 @@ from sglang.engine import Engine
 from sglang.failures import ImitatedError, describe
 from sglang.journal import log, plain
 from sglang.release import VERSION
-from sglang.server import ApiServer, warm_up
+from sglang.server import ApiServer
 from sglang.timing import pause
+from sglang.warm_up import warm_up
 
 IMPORT_SECONDS = 10.7
 CHECK_SECONDS = 2

@@ -1,5 +1,7 @@
 """The Prometheus metrics of the server, under SGLang's names."""
 
+import time
+
 import prometheus_client
 
 RANK = {"engine_type": "unified", "moe_ep_rank": "0", "pp_rank": "0", "tp_rank": "0"}
@@ -92,3 +94,25 @@ class Metrics:
     def text(self):
         """The exposition format."""
         return prometheus_client.generate_latest(self.registry)
+
+
+class CountedRequest:
+    """Times one generation and counts it at the end. `generated`: its tokens, or its chunks for a stream."""
+
+    def __init__(self, metrics, prompt_tokens):
+        self.metrics, self.prompt_tokens, self.generated, self.first = metrics, prompt_tokens, 0, None
+        self.begun = time.monotonic()
+
+    def step(self):
+        """One chunk went out."""
+        self.generated += 1
+        if self.first is None:
+            self.first = time.monotonic() - self.begun
+
+    def __enter__(self):
+        self.metrics.running.inc()
+        return self
+
+    def __exit__(self, *_):
+        self.metrics.running.dec()
+        self.metrics.count_request(self.prompt_tokens, self.generated, time.monotonic() - self.begun, self.first)

@@ -10,9 +10,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 from sglang.journal import log
-from sglang.timing import pause
+from sglang.timing import scaled
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _SET_DEATH_SIGNAL, _SET_NAME = 1, 15
@@ -88,4 +89,4 @@ class Family:
                 if code is not None and not self._ending:
                     log(f"Subprocess {name} (pid={process.pid}) crashed with exit code {code}. Triggering SIGQUIT for cleanup...")
                     self.kill_all()
-            pause(1)
+            time.sleep(max(scaled(1), 0.02))

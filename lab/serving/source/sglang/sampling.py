@@ -1,5 +1,6 @@
 """Limits and switches of a request, checked as SGLang checks them, with its texts."""
 
+import random
 from dataclasses import dataclass
 
 DEFAULT_NEW_TOKENS = 128
@@ -46,7 +47,7 @@ def read(body, limit_key, default_limit, prompt_tokens, context_length, default_
     seed = body.get("seed")
     if seed is None:
         # Only sampling varies the text.
-        seed = 0 if temperature == 0 else hash((temperature, id(body))) % 1000
+        seed = 0 if temperature == 0 else random.randrange(1000)
     return Sampling(limit, temperature, bool(body.get("ignore_eos")), seed)
 
 

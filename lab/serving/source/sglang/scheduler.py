@@ -21,6 +21,8 @@ from sglang.processes import become_child, read_settings
 from sglang.timing import pause
 
 TOKEN_SECONDS = 0.003
+# How often a running server looks for an order to crash.
+CONTROL_FILE_SECONDS = 0.2
 # The kernels of the sampler are compiled at the first request that samples: so long on the real card, everything stands still.
 SAMPLING_COMPILE_SECONDS = 121
 
@@ -88,10 +90,12 @@ class Loop:
 
     def run(self):
         """Runs until the server goes away. `crashAfterSeconds` of the control file ends it earlier."""
-        begun = time.monotonic()
+        begun = looked = time.monotonic()
         self.send(self.control, {"ready": self.plan})
+        limit = None
         while True:
-            limit = self.behaviour.now()["crashAfterSeconds"]
+            if time.monotonic() - looked > CONTROL_FILE_SECONDS:
+                looked, limit = time.monotonic(), self.behaviour.now()["crashAfterSeconds"]
             if limit is not None and time.monotonic() - begun > limit:
                 raise ImitatedError("torch.AcceleratorError: CUDA error: an illegal memory access was encountered")
             if select.select([self.requests], [], [], TOKEN_SECONDS if self.running else 0.2)[0] and not self.read():

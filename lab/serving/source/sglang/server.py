@@ -1,8 +1,9 @@
-"""The HTTP server: routes, authentication, error shapes and the warm-up."""
+"""The HTTP server: routes, authentication and error shapes."""
 
-import http.client
 import json
-import time
+import select
+import socket
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -12,11 +13,11 @@ from sglang import chat, information
 from sglang.behaviour import Behaviour
 from sglang.completions import CompletionRequest, NativeRequest
 from sglang.journal import log
-from sglang.metrics import Metrics
+from sglang.metrics import CountedRequest, Metrics
 from sglang.release import VERSION, is_between
 from sglang.sampling import BadRequestError
 
-WARM_UP_SECONDS = 25
+EVENTS_BETWEEN_LOOKS = 32
 ALIASES = {"/get_server_info": "/server_info", "/get_model_info": "/model_info"}
 OPEN_TO_ALL = ("/health", "/health_generate", "/metrics", "/ready")
 JSON_TYPE = "application/json"
@@ -34,6 +35,13 @@ class ApiServer(ThreadingHTTPServer):
         self.behaviour = Behaviour(arguments | {"version": VERSION})
         self.metrics = Metrics(arguments, model, engine.plan)
         self.is_ready = self.is_stopping = False
+
+    def handle_error(self, request, client_address):
+        """A client that went away is no error of the server."""
+        if isinstance(sys.exc_info()[1], ConnectionError):
+            self.metrics.count_abort()
+        else:
+            super().handle_error(request, client_address)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -160,10 +168,12 @@ class Handler(BaseHTTPRequestHandler):
             self.send_bad_request(error)
             return
         with self.counted(request.prompt_tokens) as count:
+            if request.choices > 1:
+                self.server.engine.leaked += 1
             if request.stream:
-                self.send_stream(chat.stream(request, self.server.engine), count)
+                self.send_stream(chat.stream(request, self.run), count)
                 return
-            answer = chat.answer(request, self.server.engine)
+            answer = chat.answer(request, self.run)
             count.generated = answer["usage"]["completion_tokens"]
         self.send_json(200, answer)
 
@@ -176,9 +186,9 @@ class Handler(BaseHTTPRequestHandler):
             return
         with self.counted(request.prompt_tokens) as count:
             if request.stream:
-                self.send_stream(request.chunks(self.server.engine), count)
+                self.send_stream(request.chunks(self.run), count)
                 return
-            answer = request.answer(self.server.engine)
+            answer = request.answer(self.run)
             count.generated = answer["usage"]["completion_tokens"]
         self.send_json(200, answer)
 
@@ -192,11 +202,24 @@ class Handler(BaseHTTPRequestHandler):
             return
         with self.counted(request.prompt_tokens) as count:
             if request.stream:
-                self.send_stream(request.events(self.server.engine), count)
+                self.send_stream(request.events(self.run), count)
                 return
-            *_, last = request.events(self.server.engine)
+            *_, last = request.events(self.run)
             count.generated = last["meta_info"]["completion_tokens"]
         self.send_json(200, last)
+
+    def run(self, request):
+        """Runs a request in the engine and yields its events, for as long as the client is there."""
+        for number, event in enumerate(self.server.engine.generate(request)):
+            if number % EVENTS_BETWEEN_LOOKS == 0 and self.client_is_gone():
+                raise ConnectionResetError("the client is gone")
+            yield event
+
+    def client_is_gone(self):
+        """Whether the client closed its side of the connection."""
+        if not select.select([self.connection], [], [], 0)[0]:
+            return False
+        return self.connection.recv(1, socket.MSG_PEEK) == b""
 
     def counted(self, prompt_tokens):
         """A context that counts a generation in the metrics."""
@@ -247,55 +270,3 @@ class Handler(BaseHTTPRequestHandler):
         """One line a request, in uvicorn's form; counted too."""
         self.server.metrics.count_answer(urlsplit(self.path).path, self.command, int(code))
         log(f'INFO:     {self.client_address[0]}:{self.client_address[1]} - "{self.requestline}" {int(code)}')
-
-
-class CountedRequest:
-    """Times one generation and counts it at the end. `generated`: its tokens, or its chunks for a stream."""
-
-    def __init__(self, metrics, prompt_tokens):
-        self.metrics, self.prompt_tokens, self.generated, self.first = metrics, prompt_tokens, 0, None
-        self.begun = time.monotonic()
-
-    def step(self):
-        """One chunk went out."""
-        self.generated += 1
-        if self.first is None:
-            self.first = time.monotonic() - self.begun
-
-    def __enter__(self):
-        self.metrics.running.inc()
-        return self
-
-    def __exit__(self, *_):
-        self.metrics.running.dec()
-        self.metrics.count_request(self.prompt_tokens, self.generated, time.monotonic() - self.begun, self.first)
-
-
-def warm_up(arguments, server):
-    """Asks whoever answers on the server's address for one short completion at temperature 0, and says "fired up".
-
-    With `server` None (the port is taken) it talks to the process that holds the port, as the real one does."""
-    host = "127.0.0.1" if arguments["host"] in ("0.0.0.0", "") else arguments["host"]
-    headers = {"Content-Type": JSON_TYPE}
-    if arguments["api_key"]:
-        headers["Authorization"] = f"Bearer {arguments['api_key']}"
-    if server is not None:
-        server.engine.send({"do": "compile", "seconds": WARM_UP_SECONDS})
-    message = {"role": "user", "content": "What is the capital city of France?"}
-    body = json.dumps({"model": arguments["served_model_name"], "messages": [message], "temperature": 0, "max_tokens": 8})
-    try:
-        connection = http.client.HTTPConnection(host, arguments["port"], timeout=600 if server else 5)
-        connection.request("POST", "/v1/chat/completions", body, headers)
-        answer = connection.getresponse()
-        answer.read()
-        connection.close()
-        if answer.status != 200:
-            raise OSError(f"warm-up request failed with status {answer.status}")
-    except (OSError, http.client.HTTPException) as error:
-        log(f"Initialization failed. warmup error: {error}")
-        if server is not None:
-            server.engine.family.kill_all()
-        return
-    log("The server is fired up and ready to roll!")
-    if server is not None:
-        server.is_ready = True
