@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import { inspectStack, PROJECT_DIRECTORY, refuseIncomplete } from "../config/load";
-import { ConfigurationError, formatProblem, formatProblems } from "../config/problems";
+import { ConfigurationError, formatProblem, formatProblems, type Problem } from "../config/problems";
 import type { StackConfig } from "../config/schema";
 import { planStack, type StackPlan } from "../plan/stack";
 import type { ApiCredentials } from "./gpu-container";
@@ -30,7 +30,13 @@ export function loadProgram(): Program {
   const inspection = inspectStack(pulumi.runtime.allConfig(), { source });
   const { config, problems } = inspection;
   if (config === undefined) refuse(formatProblems(source, problems));
-  for (const problem of problems) void pulumi.log.warn(`[${problem.id}] ${formatProblem(problem)}`);
+  const plan = planStack(config, PROJECT_DIRECTORY);
+  const findings: Problem[] = [...problems, ...plan.findings];
+  const errors = findings.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) refuse(formatProblems(source, errors));
+  for (const problem of findings.filter(({ severity }) => severity === "warning")) {
+    void pulumi.log.warn(`[${problem.id}] ${formatProblem(problem)}`);
+  }
   if (!pulumi.runtime.isDryRun()) {
     try {
       refuseIncomplete(inspection);
@@ -44,7 +50,7 @@ export function loadProgram(): Program {
   const { host } = config;
   return {
     config,
-    plan: planStack(config, PROJECT_DIRECTORY),
+    plan,
     context: {
       connection: {
         host: host.address,

@@ -5,12 +5,11 @@ import type { ResolvedService, StackConfig } from "../config/schema";
 import type { EnvironmentPlan } from "./environment-steps";
 import { cardId } from "./host-steps";
 import { SCRIPTS, shortDigest } from "./script";
-import { planService, type ServicePlan } from "./service";
-import { serviceInput } from "./service-input";
+import { planService, serviceInput, type ServicePlan } from "./service";
 import { inContainer, step, type Step } from "./step";
 import { renderServiceFiles } from "./unit/service-files";
 import { LIBRARY, servicePaths } from "./unit/paths";
-import { unitInput } from "./unit/unit-input";
+import type { UnitInput } from "./unit/types";
 
 /** One inference service: its plan and the step that brings it to run. */
 export interface InferenceServicePlan {
@@ -75,9 +74,53 @@ function specification(
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
+/** Units that must not run beside this service's, whichever of the two says so. */
+function conflictingUnits(config: StackConfig, service: ResolvedService): string[] {
+  return Object.values(config.services)
+    .filter((other) => other.name !== service.name && other.container === service.container)
+    .filter(
+      (other) => service.conflictsWith.includes(other.name) || other.conflictsWith.includes(service.name),
+    )
+    .map((other) => other.unit)
+    .sort();
+}
+
+/** The ids of the service's cards, or undefined when it has all of its container. */
+function visibleGpus(config: StackConfig, service: ResolvedService): string[] | undefined {
+  const all = config.containers[service.container]?.gpus ?? [];
+  if (all.every((gpu) => service.gpus.includes(gpu))) return undefined;
+  return service.gpus.map((name) => config.gpus[name]).map((gpu) => (gpu === undefined ? "" : cardId(gpu)));
+}
+
+function unitInput(
+  config: StackConfig,
+  service: ResolvedService,
+  plan: ServicePlan,
+  environment: EnvironmentPlan,
+): UnitInput {
+  return {
+    name: service.name,
+    node: config.host.node,
+    title: `SGLang ${service.release ?? "of unknown release"}: ${service.servedModelName}`,
+    user: service.user,
+    environmentPath: environment.path,
+    modelPaths: [service.modelPath, service.draftModelPath].filter((path) => path !== undefined),
+    arguments: plan.args,
+    environment: plan.env,
+    visibleGpus: visibleGpus(config, service),
+    conflicts: conflictingUnits(config, service),
+    startTimeoutMinutes: service.startTimeoutMinutes,
+    stopTimeoutSeconds: service.stopTimeoutSeconds,
+    probeIntervalMinutes: service.probeIntervalMinutes,
+    onDegenerate: service.onDegenerate,
+    apiKey: config.secrets.includes("serviceApiKey"),
+  };
+}
+
 export function planServices(
   config: StackConfig,
   environments: readonly EnvironmentPlan[],
+  projectDirectory: string,
 ): InferenceServicePlan[] {
   return Object.values(config.services).map((service) => {
     const environment = environments.find((candidate) => candidate.name === service.environment);
@@ -85,11 +128,9 @@ export function planServices(
     const model = config.models[service.model];
     if (!environment || !container || !model)
       throw new Error(`service ${service.name}: a reference is broken`);
-    const plan = planService(serviceInput(config, service));
+    const plan = planService(serviceInput(config, service, projectDirectory));
     const paths = servicePaths(service.name);
-    const files = renderServiceFiles(
-      unitInput(config, service.name, { arguments: plan.args, environment: plan.env }),
-    );
+    const files = renderServiceFiles(unitInput(config, service, plan, environment));
     const gate = specification(config, service, plan, environment);
     const texts = { ...files, [paths.specification]: gate, ...probePackage() };
     // All that a running server was started with: when it changes, the server restarts.

@@ -1,4 +1,5 @@
-import type { StackConfig } from "../config/schema";
+import { evaluateHostRules, gpuByName, parseBuild, type Finding } from "../catalog";
+import { NAMESPACE, type StackConfig } from "../config/schema";
 import { planContainers, type ContainerPlan } from "./container-steps";
 import { planEnvironments, type EnvironmentPlan } from "./environment-steps";
 import { planDriver, type DriverPlan } from "./host-steps";
@@ -13,17 +14,33 @@ export interface StackPlan {
   readonly containers: readonly ContainerPlan[];
   readonly environments: readonly EnvironmentPlan[];
   readonly services: readonly InferenceServicePlan[];
+  /** What is known to fail or worth knowing about this stack; an unacknowledged error refuses a preview. */
+  readonly findings: readonly Finding[];
+}
+
+/** Rules about the driver: its kernel modules and its version against the cards and the services' CUDA. */
+function hostFindings(config: StackConfig): Finding[] {
+  return evaluateHostRules({
+    path: `${NAMESPACE}:driver`,
+    driver: config.driver,
+    gpus: Object.values(config.gpus).flatMap((gpu) => gpuByName(gpu.model) ?? []),
+    builds: Object.values(config.services).flatMap(({ release }) =>
+      release === undefined ? [] : (parseBuild(release) ?? []),
+    ),
+  });
 }
 
 /** Decides everything that can be decided without the host. `projectDirectory` holds `environments/`. */
 export function planStack(config: StackConfig, projectDirectory: string): StackPlan {
   const environments = planEnvironments(config, projectDirectory);
+  const services = planServices(config, environments, projectDirectory);
   return {
     driver: planDriver(config),
     models: planModels(config),
     containers: planContainers(config),
     environments,
-    services: planServices(config, environments),
+    services,
+    findings: [...hostFindings(config), ...services.flatMap(({ plan }) => plan.findings)],
   };
 }
 

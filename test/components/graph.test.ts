@@ -9,7 +9,8 @@ const PROJECT = join(__dirname, "..", "..");
 const TOKEN = "root@pam!iac=aaaaaaaa-2222-3333-4444-555555555555";
 const SECRETS = {
   "proxmox-gpu-stack:apiToken": TOKEN,
-  "proxmox-gpu-stack:sshPrivateKey": "MARKED-PRIVATE-KEY",
+  "proxmox-gpu-stack:sshPrivateKey":
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nMARKED-PRIVATE-KEY\n-----END OPENSSH PRIVATE KEY-----\n",
   "proxmox-gpu-stack:huggingFaceToken": "MARKED-HUB-TOKEN",
   "proxmox-gpu-stack:serviceApiKey": "MARKED-SERVICE-KEY",
 };
@@ -94,10 +95,11 @@ describe("the resources of a stack", () => {
 
   it("show no secret outside a secret envelope", () => {
     const open = JSON.stringify(resources.map(({ inputs }) => withoutSecrets(inputs)));
-    for (const secret of Object.values(SECRETS)) expect(open).not.toContain(secret);
+    const marks = [TOKEN, "MARKED-PRIVATE-KEY", "MARKED-HUB-TOKEN", "MARKED-SERVICE-KEY"];
+    for (const mark of marks) expect(open).not.toContain(mark);
     // The envelopes are there: the check above looks at something.
     const all = JSON.stringify(resources.map(({ inputs }) => inputs));
-    for (const secret of Object.values(SECRETS)) expect(all).toContain(secret);
+    for (const mark of marks) expect(all).toContain(mark);
   });
 });
 

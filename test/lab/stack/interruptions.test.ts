@@ -35,7 +35,10 @@ describe("an up that is cut off", () => {
     const second = startUp();
     await until("nvidia-smi -L", /GPU-3c1f7a52/);
     // The second one goes on with the container; it is cut off below.
-    await until("pct exec 129 -- systemctl show -P ActiveState proxmox-gpu-stack-environment-ml-env", /^active/);
+    await until(
+      "pct exec 129 -- systemctl show -P ActiveState proxmox-gpu-stack-environment-ml-env",
+      /^active/,
+    );
     const work = "pct exec 129 -- systemctl show -P InvocationID proxmox-gpu-stack-environment-ml-env";
     const invocation = stack.onHost(work);
     // sshd and every session of it die; the lab's own shell needs it back, so a timer brings it.
