@@ -11,6 +11,7 @@ from labpve import (
     hooks,
     locks,
     lxc_config,
+    node,
     pending,
     pools,
     property_string,
@@ -44,6 +45,16 @@ def _wait_until_running(vmid):
     raise PveError(f"startup for container '{vmid}' failed")
 
 
+def _fail_before_start(vmid, reason, log):
+    """As a failing pre-start hook of LXC: the task shows that it failed, only LXC's own log says why."""
+    with open(node.path(f"/var/log/lxc-{vmid}.log"), "a", encoding="utf-8") as file:
+        file.write(f"lxc-start {vmid} - Script exec lxc-pve-prestart-hook produced output: {reason}\n")
+    log("run_buffer: 571 Script exited with status 2")
+    log(f'lxc_init: 845 Failed to run lxc.hook.pre-start for container "{vmid}"')
+    log(f'__lxc_start: 2034 Failed to initialize container "{vmid}"')
+    raise PveError(f"startup for container '{vmid}' failed")
+
+
 def _start_locked(vmid, log):
     config = config_file.load(vmid)
     locks.check_lock(config)
@@ -57,9 +68,7 @@ def _start_locked(vmid, log):
     devices.check(config)
     missing = lxc_config.check_mount_sources(config)
     if missing:
-        log(missing)
-        log(f'Failed to run lxc.hook.pre-start for container "{vmid}"')
-        raise PveError(f"startup for container '{vmid}' failed")
+        _fail_before_start(vmid, missing, log)
     warning = guest_files.nesting_warning(config)
     if warning:
         log.warn(warning)

@@ -45,27 +45,20 @@ def _copy_of(source, read_only):
     return tree
 
 
-def _make_folders(path, owner):
-    missing = []
-    while not os.path.isdir(path):
-        missing.append(path)
-        path = os.path.dirname(path)
-    for folder in reversed(missing):
-        os.mkdir(folder)
-        os.chown(folder, owner, owner)
-
-
 def _place(tree, namespace, root, target, is_file):
-    """In the child: enter the container's mount namespace and move the copy to the target."""
+    """In the child: enter the container's mount namespace and move the copy to the target.
+
+    The target is made as the container's root: the host's root has no name in a container's own file systems.
+    """
     owner = os.stat(root).st_uid
     _call("setns", _libc.setns(namespace, _CLONE_NEWNS))
     os.fchdir(root)
     os.chroot(".")
+    _libc.setfsgid(owner)
+    _libc.setfsuid(owner)
+    os.makedirs(os.path.dirname(target) if is_file else target, exist_ok=True)
     if is_file:
-        _make_folders(os.path.dirname(target), owner)
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT, 0o644))
-    else:
-        _make_folders(target, owner)
     move = (tree, b"", _AT_FDCWD, target.encode(), _MOVE_MOUNT_F_EMPTY_PATH)
     _call("move_mount", _libc.syscall(_MOVE_MOUNT, *move))
 

@@ -42,9 +42,8 @@ def _task(kind, vmid, body, echo=None):
         raise PveError(result)
 
 
-def _echo_warnings(line):
-    if line.startswith("WARN: "):
-        print(line, file=sys.stderr)
+def _to_stderr(line):
+    print(line, file=sys.stderr)
 
 
 def list_(_vmid, _arguments):
@@ -94,7 +93,7 @@ def pending_(vmid, _arguments):
 def set_(vmid, arguments):
     """Change options."""
     options = pct_arguments.options(arguments, {**schema.container_options(), **schema.UPDATE})
-    change.update(vmid, options, warn=lambda line: print(line, file=sys.stderr))
+    change.update(vmid, options, warn=_to_stderr)
 
 
 def status(vmid, _arguments):
@@ -109,7 +108,7 @@ def start(vmid, arguments):
     config_file.load(vmid)
     if state.is_running(vmid):
         raise PveError(f"CT {vmid} already running")
-    _task("vzstart", vmid, lambda log: lifecycle.start(vmid, log), _echo_warnings)
+    _task("vzstart", vmid, lambda log: lifecycle.start(vmid, log), _to_stderr)
 
 
 def stop(vmid, arguments):
@@ -131,7 +130,7 @@ def reboot(vmid, arguments):
     """Shut down and start."""
     timeout = int(pct_arguments.options(arguments, _numbers("timeout")).get("timeout", 60))
     config_file.load(vmid)
-    _task("vzreboot", vmid, lambda log: lifecycle.reboot(vmid, timeout, log), _echo_warnings)
+    _task("vzreboot", vmid, lambda log: lifecycle.reboot(vmid, timeout, log), _to_stderr)
 
 
 def resize(vmid, arguments):

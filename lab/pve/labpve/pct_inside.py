@@ -79,8 +79,9 @@ def push(vmid, arguments):
     commands = []
     if "perms" in options:
         commands.append(["chmod", options["perms"], target])
-    if "user" in options or "group" in options:
-        commands.append(["chown", f"{options.get('user', '')}:{options.get('group', '')}", target])
+    for option, program in (("user", "chown"), ("group", "chgrp")):
+        if option in options:
+            commands.append([program, options[option], target])
     for command in commands if result.returncode == 0 else []:
         result = subprocess.run(_attach(vmid, "--clear-env", "--", *command), check=False)
     return _worker_failed(f"failed to push {source} to {target}") if result.returncode else 0
