@@ -6,6 +6,7 @@ import type { Facts, HostFacts, Rule } from "./rule";
 import { ARGUMENT_RULES } from "./rules/arguments";
 import { ATTENTION_RULES } from "./rules/attention";
 import { HOST_RULES } from "./rules/host";
+import { KEY_VALUE_CACHE_RULES } from "./rules/key-value-cache";
 import { PACKAGE_RULES } from "./rules/packages";
 import { PARALLEL_RULES } from "./rules/parallel";
 import { QUANTIZATION_RULES } from "./rules/quantization";
@@ -20,6 +21,7 @@ export const SERVICE_RULES: readonly Rule[] = [
   ...RECURRENT_STATE_RULES,
   ...SPECULATION_RULES,
   ...QUANTIZATION_RULES,
+  ...KEY_VALUE_CACHE_RULES,
   ...PARALLEL_RULES,
   ...PACKAGE_RULES,
   ...ARGUMENT_RULES,
@@ -44,14 +46,19 @@ function evaluate<F extends { readonly path: string }>(
   return rules.flatMap(({ id, cases, evidence }) =>
     cases
       .filter(({ builds, when }) => (build === undefined || inRange(build, builds)) && when(facts))
-      .map(({ severity, setting, message, fix }) => ({
-        id,
-        severity,
-        path: `${facts.path}.${setting}`,
-        message: typeof message === "string" ? message : message(facts),
-        fix: typeof fix === "string" ? fix : fix(facts),
-        evidence,
-      })),
+      .flatMap(({ each, severity, setting, message, fix }) =>
+        (each?.(facts) ?? [""]).map((subject) => {
+          const text = (value: typeof message) => (typeof value === "string" ? value : value(facts, subject));
+          return {
+            id,
+            severity,
+            path: `${facts.path}.${text(setting)}`,
+            message: text(message),
+            fix: text(fix),
+            evidence,
+          };
+        }),
+      ),
   );
 }
 

@@ -12,7 +12,7 @@ export interface Explanation {
   readonly cases: readonly {
     readonly builds: string;
     readonly severity: Severity;
-    readonly setting: string;
+    readonly setting?: string;
     /** Absent where the text depends on the service. */
     readonly message?: string;
     readonly fix?: string;
@@ -29,7 +29,7 @@ function explained<F>({
   return {
     builds: describeRange(builds),
     severity,
-    setting,
+    ...(typeof setting === "string" ? { setting } : {}),
     ...(typeof message === "string" ? { message } : {}),
     ...(typeof fix === "string" ? { fix } : {}),
   };

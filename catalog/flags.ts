@@ -5,7 +5,15 @@ import { isOlder } from "./versions";
 
 /** What is wrong with an argument. */
 export interface ArgumentProblem {
-  readonly kind: "removed" | "unknown" | "ambiguous" | "removed-choice" | "choice" | "value" | "deprecated";
+  readonly kind:
+    | "removed"
+    | "unknown"
+    | "ambiguous"
+    | "removed-choice"
+    | "choice"
+    | "value"
+    | "deprecated"
+    | "abbreviation";
   /** The argument as written. */
   readonly argument: string;
   readonly message: string;
@@ -95,7 +103,12 @@ function unknownFlag(release: Release, argument: string): ArgumentProblem {
       candidates.length > 1
         ? `${argument} abbreviates ${candidates.length} flags of SGLang ${release.version}`
         : `${argument} is not a flag of SGLang ${release.version}`,
-    fix: suggestion === undefined ? "take it out" : `did you mean ${suggestion}?`,
+    fix:
+      candidates.length > 1
+        ? `spell it out: ${candidates.slice(0, 5).join(", ")}${candidates.length > 5 ? " …" : ""}`
+        : suggestion === undefined
+          ? "take it out"
+          : `did you mean ${suggestion}?`,
   };
 }
 
@@ -201,6 +214,10 @@ export function readArguments(release: Release, argv: readonly string[]): Argume
       problems.push({ kind: "value", argument: flag.name, message, fix: `write ${flag.name} VALUE` });
     }
     problems.push(...taken.flatMap((value) => wrongValue(release, flag, value) ?? []));
+    if (!namesOf(flag).includes(name)) {
+      const message = `${name} abbreviates ${flag.name}, until a later release has two flags that begin so`;
+      problems.push({ kind: "abbreviation", argument: name, message, fix: `write ${flag.name}` });
+    }
     if (flag.deprecated === true) {
       const replacement = REPLACEMENTS[flag.name];
       const known = replacement !== undefined && findFlag(release, replacement) !== undefined;

@@ -13,6 +13,8 @@ export interface Facts {
   /** Flags, pins and environment that count for the build (`releaseOf`). */
   readonly release: Release;
   readonly arguments: Arguments;
+  /** Arguments that the owner wrote out, for the path of findings about them. */
+  readonly extraArgs?: readonly string[];
   readonly settings: Settings;
   readonly env: Readonly<Record<string, string>>;
   /** The model of the service's cards; undefined: not in the catalog. */
@@ -40,16 +42,19 @@ export interface HostFacts {
   readonly builds: readonly Build[];
 }
 
-type Text<F> = string | ((facts: F) => string);
+/** A text, or how it comes from the facts and the subject (see `each`). */
+type Text<F> = string | ((facts: F, subject: string) => string);
 
 /** One way in which a rule applies. */
 export interface RuleCase<F> {
   /** The builds it holds for; absent: all. */
   readonly builds?: BuildRange;
   readonly when: (facts: F) => boolean;
+  /** What it applies to, one finding each; absent: one finding. */
+  readonly each?: (facts: F) => readonly string[];
   readonly severity: Severity;
   /** Setting of the stack file that the finding points at, for example "attentionBackend". */
-  readonly setting: string;
+  readonly setting: Text<F>;
   /** What happens, in the server's own words where it has any. */
   readonly message: Text<F>;
   /** What to do instead. */

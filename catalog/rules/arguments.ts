@@ -1,6 +1,7 @@
 /** Command lines and environment variables that a release does not know. */
 import type { ArgumentProblem } from "../flags";
 import type { Facts, Rule, RuleCase } from "../rule";
+import { inRange } from "../versions";
 
 type Kind = ArgumentProblem["kind"];
 
@@ -18,30 +19,33 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /** The setting that an argument comes from. */
-export function settingOf(argument: string): string {
-  return SETTINGS[argument.split(" ")[0] ?? ""] ?? "extraArgs";
+function settingOf(facts: Facts, argument: string): string {
+  const name = argument.split(" ")[0] ?? "";
+  const writtenOut = facts.extraArgs?.some((extra) => extra.split("=")[0] === name) === true;
+  return (writtenOut ? undefined : SETTINGS[name]) ?? "extraArgs";
 }
 
-const problemsOf = (facts: Facts, kinds: readonly Kind[]) =>
-  facts.arguments.problems.filter(
-    ({ kind, argument }) =>
-      kinds.includes(kind) && !(kind === "choice" && argument.startsWith("--speculative-algorithm ")),
-  );
+/** Arguments with such a problem; a wrong speculative algorithm has a rule of its own from 0.5.12 (R46). */
+const argumentsOf = (facts: Facts, kinds: readonly Kind[]) =>
+  facts.arguments.problems
+    .filter(({ kind, argument }) => {
+      const late = kind === "choice" && argument.startsWith("--speculative-algorithm ");
+      return kinds.includes(kind) && !(late && inRange(facts.build, { from: "0.5.12" }));
+    })
+    .map(({ argument }) => argument);
 
-/** All arguments with one kind of problem, as one finding. */
+const problemOf = (facts: Facts, subject: string) =>
+  facts.arguments.problems.find(({ argument }) => argument === subject);
+
+/** Every argument with one of these problems. */
 function argumentsWith(kinds: readonly Kind[], severity: "error" | "warning"): RuleCase<Facts> {
   return {
-    when: (facts) => problemsOf(facts, kinds).length > 0,
+    when: (facts) => argumentsOf(facts, kinds).length > 0,
+    each: (facts) => argumentsOf(facts, kinds),
     severity,
-    setting: "extraArgs",
-    message: (facts) =>
-      problemsOf(facts, kinds)
-        .map(({ message }) => message)
-        .join("; "),
-    fix: (facts) =>
-      problemsOf(facts, kinds)
-        .map(({ argument, fix }) => `${argument}: ${fix}`)
-        .join("; "),
+    setting: settingOf,
+    message: (facts, argument) => problemOf(facts, argument)?.message ?? "",
+    fix: (facts, argument) => problemOf(facts, argument)?.fix ?? "",
   };
 }
 
@@ -104,6 +108,12 @@ export const ARGUMENT_RULES: readonly Rule[] = [
     subject: "argument that the release calls deprecated",
     cases: [argumentsWith(["deprecated"], "warning")],
     evidence: "the release's own argument parser",
+  },
+  {
+    id: "abbreviated-argument",
+    subject: "flag that is not spelt out",
+    cases: [argumentsWith(["abbreviation"], "warning")],
+    evidence: "argparse completes prefixes; --cuda-graph-max-bs died that way in 0.5.20 (R40)",
   },
   {
     id: "R44",

@@ -1,6 +1,6 @@
 /** Several GPUs: divisibility, all-reduce, NCCL. */
-import { isSm100, major, smOf } from "../conditions";
-import type { Facts, Rule, RuleCase } from "../rule";
+import { isSm100, listed, major, smOf } from "../conditions";
+import type { Facts, Rule } from "../rule";
 
 /** Name of the patch that lets flashinfer's all-reduce fusion run on SM120. */
 export const ALL_REDUCE_FUSION_PATCH = "sm120-all-reduce-fusion";
@@ -15,32 +15,24 @@ const fusionOffTarget = (facts: Facts) =>
   !isSm100(facts) &&
   !facts.patches.includes(ALL_REDUCE_FUSION_PATCH);
 
-/** A number of heads that tensor parallelism must divide (or, for KV heads, that must divide it). */
-function divides(
-  name: string,
-  count: (facts: Facts) => number | undefined,
-  replicated = false,
-): RuleCase<Facts> {
-  return {
-    when: (facts) => {
-      const heads = count(facts);
-      const { tensorParallel } = facts.settings;
-      if (heads === undefined || heads % tensorParallel === 0) return false;
-      return !(replicated && tensorParallel % heads === 0);
-    },
-    severity: "error",
-    setting: "tensorParallel",
-    message: (facts) =>
-      `AssertionError: the model has ${count(facts) ?? 0} ${name}, which ${facts.settings.tensorParallel} GPUs cannot share evenly`,
-    fix: (facts) => {
-      const heads = count(facts) ?? 1;
-      const fitting = [1, 2, 3, 4, 6, 8, 12, 16].filter(
-        (size) => heads % size === 0 && size <= facts.gpuCount,
-      );
-      return `set tensorParallel to ${fitting.join(" or ")}`;
-    },
-  };
-}
+/** The model's heads by kind; key/value heads are copied when there are more GPUs than heads. */
+const headsOf = ({ model }: Facts) => [
+  { kind: "attention heads", count: model?.attentionHeads, copied: false },
+  { kind: "key/value heads", count: model?.keyValueHeads, copied: true },
+  { kind: "linear-attention key heads", count: model?.linearAttention?.keyHeads, copied: false },
+  { kind: "linear-attention value heads", count: model?.linearAttention?.valueHeads, copied: false },
+];
+
+/** The kinds of heads that so many GPUs cannot share evenly, in words. */
+const unshared = (facts: Facts, size: number) =>
+  headsOf(facts).flatMap(({ kind, count, copied }) =>
+    count === undefined || count % size === 0 || (copied && size % count === 0) ? [] : [`${count} ${kind}`],
+  );
+
+const fittingSizes = (facts: Facts) =>
+  Array.from({ length: facts.gpuCount }, (_, index) => index + 1).filter(
+    (size) => unshared(facts, size).length === 0,
+  );
 
 export const PARALLEL_RULES: readonly Rule[] = [
   {
@@ -89,10 +81,14 @@ export const PARALLEL_RULES: readonly Rule[] = [
     id: "R35",
     subject: "tensor parallelism that does not divide the model's heads",
     cases: [
-      divides("attention heads", (facts) => facts.model?.attentionHeads),
-      divides("key/value heads", (facts) => facts.model?.keyValueHeads, true),
-      divides("linear-attention key heads", (facts) => facts.model?.linearAttention?.keyHeads),
-      divides("linear-attention value heads", (facts) => facts.model?.linearAttention?.valueHeads),
+      {
+        when: (facts) => unshared(facts, facts.settings.tensorParallel).length > 0,
+        severity: "error",
+        setting: "tensorParallel",
+        message: (facts) =>
+          `AssertionError: ${facts.settings.tensorParallel} GPUs cannot share evenly ${unshared(facts, facts.settings.tensorParallel).join(", ")}`,
+        fix: (facts) => `set tensorParallel to ${listed(fittingSizes(facts).map(String))}`,
+      },
     ],
     evidence:
       "assertions of the models and of layers/linear.py; Qwen3.6-27B (24 query heads, 16 linear key heads) fits 1, 2, 4, 8",

@@ -1,5 +1,5 @@
-/** Quantized weights, their kernels, and the type of the KV cache. */
-import { isKimi, isNvfp4, isNvfp4Moe, isSm100, isSm120, keyValueType, major, smOf } from "../conditions";
+/** Quantized weights and their kernels. */
+import { isKimi, isNvfp4, isNvfp4Moe, isSm100, isSm120, major, smOf } from "../conditions";
 import type { Facts, Rule, RuleCase } from "../rule";
 import { inRange } from "../versions";
 
@@ -8,6 +8,12 @@ const fp4Gemm = (facts: Facts) => facts.settings.fp4Gemm ?? "auto";
 const USE_CUTLASS_MOE = "use --moe-runner-backend flashinfer_cutlass";
 const USE_CUDNN =
   "use --fp4-gemm-backend flashinfer_cudnn, and compare with a NaN probe (long prompt, many tokens)";
+
+/** A checkpoint of mixed precision keeps its quantization; the runner must be stated. */
+const stateRunner = ({ settings }: Facts) =>
+  settings.quantization === "modelopt_mixed"
+    ? USE_CUTLASS_MOE
+    : `${USE_CUTLASS_MOE} and --quantization modelopt_fp4`;
 
 /** Runners whose kernels are for SM100 only. */
 const SM100_RUNNERS = ["flashinfer_trtllm", "flashinfer_trtllm_routed", "flashinfer_cutedsl"];
@@ -244,36 +250,6 @@ export const QUANTIZATION_RULES: readonly Rule[] = [
     evidence: "layers/deep_gemm_wrapper/configurer.py; off in code from 0.5.13 to 0.5.19",
   },
   {
-    id: "R28",
-    subject: "KV cache of type auto on a checkpoint that asks for FP8",
-    cases: [
-      {
-        when: (facts) => keyValueType(facts) === "auto" && facts.model?.fp8KeyValueCache === true,
-        severity: "warning",
-        setting: "kvCacheDtype",
-        message: "auto silently becomes fp8_e4m3 on this checkpoint, which has harmed long contexts",
-        fix: "state bf16 (or fp8_e4m3, if that is wanted)",
-      },
-    ],
-    evidence: "model_runner.py:1668 (v0.5.9); mem_cache/kv_cache_dtype.py (0.5.16+)",
-  },
-  {
-    id: "R29",
-    subject: "FP8 KV cache without scaling factors in the checkpoint",
-    cases: [
-      {
-        when: (facts) => keyValueType(facts) === "fp8_e4m3" && facts.model?.keyValueScales === false,
-        severity: "warning",
-        setting: "kvCacheDtype",
-        message:
-          "Using FP8 KV cache but no scaling factors provided. Defaulting to scaling factors of 1.0. This may lead to less accurate results!",
-        fix: "use bf16",
-      },
-    ],
-    evidence:
-      "model_runner.py:1015 (v0.5.9), :1438 (v0.5.11); model_executor/model_runner_components/load_model_utils.py (0.5.16+)",
-  },
-  {
     id: "R43",
     subject: "NVFP4 mixture of experts on SM120 with runner auto and no stated modelopt_fp4",
     cases: [
@@ -288,7 +264,7 @@ export const QUANTIZATION_RULES: readonly Rule[] = [
         setting: "moeRunnerBackend",
         message:
           "the first request ends with NotImplementedError: Unsupported moe_runner_backend for NVFP4 MoE: FLASHINFER_TRTLLM",
-        fix: `${USE_CUTLASS_MOE} and --quantization modelopt_fp4`,
+        fix: stateRunner,
       },
       {
         builds: { from: "0.5.21" },
@@ -300,7 +276,7 @@ export const QUANTIZATION_RULES: readonly Rule[] = [
         severity: "error",
         setting: "moeRunnerBackend",
         message: "the server enters the trtllm branch without its prepared weights",
-        fix: `${USE_CUTLASS_MOE} and --quantization modelopt_fp4`,
+        fix: stateRunner,
       },
     ],
     evidence:
@@ -335,19 +311,5 @@ export const QUANTIZATION_RULES: readonly Rule[] = [
     ],
     evidence:
       "server_args.py:5067 (0.5.14); layers/quantization/compressed_tensors/compressed_tensors.py:674 (0.5.9), :912-951 (0.5.23)",
-  },
-  {
-    id: "M3",
-    subject: "FP8 KV cache with INT4 weights (Kimi)",
-    cases: [
-      {
-        when: (facts) => isKimi(facts) && keyValueType(facts).startsWith("fp8"),
-        severity: "warning",
-        setting: "kvCacheDtype",
-        message: "FP8 KV with INT4 weights fell from 73-90 to 16 tokens/s on 8 RTX PRO 6000",
-        fix: "use bf16",
-      },
-    ],
-    evidence: "report of 8x RTX PRO 6000 with Kimi-K2.5",
   },
 ];

@@ -14,7 +14,12 @@ const B = {
 } as const;
 const B_COMMON = "--quantization modelopt_fp4 --disable-custom-all-reduce";
 
-const C = { model: "kimi-k2.5", gpu: "rtx-pro-6000-blackwell", count: 8, draft: "kimi-k2.5-eagle3-mla" } as const;
+const C = {
+  model: "kimi-k2.5",
+  gpu: "rtx-pro-6000-blackwell",
+  count: 8,
+  draft: "kimi-k2.5-eagle3-mla",
+} as const;
 const EAGLE3 =
   "--disable-custom-all-reduce --kv-cache-dtype bf16 --attention-backend flashinfer --speculative-algorithm EAGLE3 --speculative-draft-model-path /models/d --speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4 --max-running-requests 8";
 
@@ -60,7 +65,15 @@ const ROWS: readonly Row[] = [
     name: "B-v1: flashinfer with all-reduce fusion is refused on that commit",
     ...B,
     args: `--attention-backend flashinfer --enable-flashinfer-allreduce-fusion ${B_COMMON}`,
-    verdict: ["error R1", "warning R8c", "warning R19", "warning R21", "warning R25", "warning R28", "warning R30"],
+    verdict: [
+      "error R1",
+      "warning R8c",
+      "warning R19",
+      "warning R21",
+      "warning R25",
+      "warning R28",
+      "warning R30",
+    ],
   },
   {
     name: "B-v1 with the SM120 patch: the fusion flag is no finding, the backend still is",
@@ -162,8 +175,8 @@ const ROWS: readonly Row[] = [
 ];
 
 describe("every wrong turn of the deployment", () => {
-  test.each(ROWS)("$name", ({ name: _name, verdict, ...row }) => {
-    expect(verdictOf(row)).toEqual(verdict);
+  test.each(ROWS)("$name", (row) => {
+    expect(verdictOf(row)).toEqual(row.verdict);
   });
 
   test("A-h1 names the card's minimum and the changes that are missing", () => {
@@ -222,11 +235,16 @@ describe("H-W3: a version that the data does not hold", () => {
   });
 
   test("gives one warning when it is newer, and the open rules hold for it", () => {
-    expect(verdictOf({ release: "0.5.24", args: "--attention-backend flashinfer --mamba-scheduler-strategy auto" })).toEqual([
-      "error R40",
-      "warning release-newer",
-    ]);
-    const [, newer] = findingsOf({ release: "0.5.24", args: "--attention-backend flashinfer --tp 2 --bogus" });
+    expect(
+      verdictOf({
+        release: "0.5.24",
+        args: "--attention-backend flashinfer --mamba-scheduler-strategy auto",
+      }),
+    ).toEqual(["error R40", "warning release-newer"]);
+    const [, newer] = findingsOf({
+      release: "0.5.24",
+      args: "--attention-backend flashinfer --bogus",
+    });
     expect(newer).toMatchObject({
       id: "release-newer",
       message:
@@ -244,7 +262,10 @@ describe("H-W4: the lock beside the release's pins", () => {
       packages: { sglang: "0.5.11", torch: "2.11.0+cu130", transformers: "5.8.0", xgrammar: "0.1.32" },
     });
     expect(findings.map(({ id, message }) => ({ id, message }))).toEqual([
-      { id: "P1", message: "the lock differs from the release's own pins: transformers 5.8.0 (0.5.11 pins ==5.6.0)" },
+      {
+        id: "P1",
+        message: "the lock differs from the release's own pins: transformers 5.8.0 (0.5.11 pins ==5.6.0)",
+      },
     ]);
   });
 
@@ -291,8 +312,15 @@ describe("H-W4: the lock beside the release's pins", () => {
 });
 
 describe("the driver", () => {
-  const cards = (name: string, count: number) => Array.from({ length: count }, () => gpuByName(name)).flatMap((gpu) => gpu ?? []);
-  const check = (version: string, modules: "open" | "proprietary", gpu: string, release: string, count = 2) => {
+  const cards = (name: string, count: number) =>
+    Array.from({ length: count }, () => gpuByName(name)).flatMap((gpu) => gpu ?? []);
+  const check = (
+    version: string,
+    modules: "open" | "proprietary",
+    gpu: string,
+    release: string,
+    count = 2,
+  ) => {
     const build = parseBuild(release);
     if (build === undefined) throw new Error(release);
     return evaluateHostRules({
