@@ -87,9 +87,14 @@ class Loading(GateTestCase):
         service = self.service()
         service.health = [503]
         self.set_unit(ActiveState="failed", SubState="failed", Result="exit-code", ExecMainStatus="2", ExecMainCode="1")
-        self.set_journal("usage: launch_server.py [-h]", "launch_server.py: error: unrecognized arguments: --mamba-scheduler-strategy auto")
+        self.set_journal(
+            "usage: launch_server.py [-h]",
+            "launch_server.py: error: unrecognized arguments: --mamba-scheduler-strategy auto",
+        )
         started = time.monotonic()
-        report = self.fails("unit", r"failed .*exit 2: the argument parser.*unrecognized arguments.*R40", service, deadlineSeconds=60)
+        report = self.fails(
+            "unit", r"failed .*exit 2: the argument parser.*unrecognized arguments.*R40", service, deadlineSeconds=60
+        )
         self.assertLess(time.monotonic() - started, 5)
         self.assertEqual(report["rules"][0]["rule"], "R40")
 
@@ -121,7 +126,9 @@ class Loading(GateTestCase):
         service = self.service()
         service.health = [503]
         self.set_journal("Init torch distributed begin.")
-        self.fails("health", r"not healthy within 0\.5 s: .*503.*joining the GPUs.*Init torch", service, deadlineSeconds=0.5)
+        self.fails(
+            "health", r"not healthy within 0\.5 s: .*503.*joining the GPUs.*Init torch", service, deadlineSeconds=0.5
+        )
 
     def test_nothing_listening_ends_at_the_deadline_as_refused(self):
         self.fails("health", "connection refused", free_port(), deadlineSeconds=0.3)
@@ -144,7 +151,9 @@ class Port(GateTestCase):
     def test_a_child_of_the_main_process_may_hold_the_port(self):
         port = free_port()
         code = "import http.server,sys; http.server.test(http.server.SimpleHTTPRequestHandler, port=int(sys.argv[1]), bind='127.0.0.1')"
-        child = subprocess.Popen([sys.executable, "-c", code, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        child = subprocess.Popen(
+            [sys.executable, "-c", code, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         self.addCleanup(lambda: (child.send_signal(signal.SIGKILL), child.wait()))
         self.fails("health", "answers 404", port)  # past the owner check: this test process is the main process
 
@@ -158,11 +167,15 @@ class Declared(GateTestCase):
             version="0.5.12",
             expectedServerInfo={"attention_backend": "flashinfer", "tp_size": "2", "moe_runner_backend": "triton"},
         )
-        self.assertEqual([one["key"] for one in report["differences"]], ["attention_backend", "moe_runner_backend", "version"])
+        self.assertEqual(
+            [one["key"] for one in report["differences"]], ["attention_backend", "moe_runner_backend", "version"]
+        )
         self.assertIn("not reported", report["reasons"][1])
 
     def test_a_pool_that_was_silently_sized_to_a_held_card_is_found(self):
-        self.fails("memory", "KV pool holds 100000 tokens, planned were 500000", self.service(), plannedMaxTotalTokens=500_000)
+        self.fails(
+            "memory", "KV pool holds 100000 tokens, planned were 500000", self.service(), plannedMaxTotalTokens=500_000
+        )
         self.assertEqual(self.gate(self.service(), plannedMaxTotalTokens=105_000)[0], 0)
 
 
@@ -172,7 +185,10 @@ class Semantic(GateTestCase):
 
     def test_a_looped_sentence_fails_with_text_judgement_rules_and_the_missing_control_run(self):
         report = self.degenerate(lambda body: (None, support.LOOP, "length"))
-        self.assertRegex(report["reasons"][0], r"arithmetic \(temperature-0\): sentence-loop: reasoning_content: .*; text: \"The user is asking")
+        self.assertRegex(
+            report["reasons"][0],
+            r"arithmetic \(temperature-0\): sentence-loop: reasoning_content: .*; text: \"The user is asking",
+        )
         self.assertEqual([rule["rule"] for rule in report["rules"]], ["R30", "R28", "R29"])
         self.assertIn("restart", report["controlRun"])
 
@@ -188,24 +204,43 @@ class Semantic(GateTestCase):
             ("both null, stop", lambda body: (None, None, "stop"), "no-answer"),
             ("both null, length", lambda body: (None, None, "length"), "no-answer"),
             ("line breaks", lambda body: ("\n" * 400, None, "length"), "endless-newlines"),
-            ("fluent and wrong", lambda body: ("The sea was calm in the morning.", "A thought.", "stop"), "wrong-answer"),
+            (
+                "fluent and wrong",
+                lambda body: ("The sea was calm in the morning.", "A thought.", "stop"),
+                "wrong-answer",
+            ),
         ):
             with self.subTest(name):
                 report = self.degenerate(answer)
                 self.assertRegex("\n".join(report["reasons"]), pattern)
                 self.assertTrue(report["rules"])
 
+    def test_a_round_ends_with_the_first_answer_that_ran_to_its_limit(self):
+        service = self.service(lambda body: (support.LOOP, None, "length"))
+        report = self.fails("semantic probe", "sentence-loop", service)
+        self.assertEqual([answer["sampling"] for answer in report["answers"]], ["temperature-0", "card"])
+        self.assertEqual(len(service.requests), 2)
+
+    def test_an_endless_coherent_answer_to_a_short_question_is_runaway(self):
+        talk = " ".join(f"Here I look at case {n} of the many that there are." for n in range(60))
+        report = self.degenerate(lambda body: (talk, None, "length"))
+        self.assertRegex(report["reasons"][0], "runaway-length: 720 words where a direct answer has at most 150")
+
     def test_degeneration_only_when_sampled_fails(self):
         def answer(body):
             return GOOD(body) if body.get("temperature") == 0 else (None, support.LOOP, "length")
 
         report = self.degenerate(answer)
-        self.assertEqual({bool(one["healthy"]) for one in report["answers"] if one["sampling"] == "temperature-0"}, {True})
+        self.assertEqual(
+            {bool(one["healthy"]) for one in report["answers"] if one["sampling"] == "temperature-0"}, {True}
+        )
 
     def test_a_cut_answer_is_asked_for_again_with_more_room(self):
         def answer(body):
             content, reasoning, _ = GOOD(body)
-            return (content[:1] or "4", reasoning, "length") if body["max_tokens"] <= 512 else (content, reasoning, "stop")
+            return (
+                (content[:1] or "4", reasoning, "length") if body["max_tokens"] <= 512 else (content, reasoning, "stop")
+            )
 
         service = self.service(answer)
         self.assertEqual(self.gate(service)[0], 0)
@@ -234,14 +269,20 @@ class Semantic(GateTestCase):
         self.fails("semantic probe", "proves nothing", self.service(), prompts=[])
 
     def test_own_questions_replace_the_built_in_ones(self):
-        question = {"id": "capital", "prompt": "What is the capital of France?", "expect": {"kind": "contains", "value": "Paris"}}
+        question = {
+            "id": "capital",
+            "prompt": "What is the capital of France?",
+            "expect": {"kind": "contains", "value": "Paris"},
+        }
         service = self.service(lambda body: ("The capital of France is Paris.", "A thought.", "stop"))
         code, _, report = self.gate(service, prompts=[question])
         self.assertEqual((code, len(report["answers"])), (0, 2))
 
     def test_a_server_that_dies_while_it_answers_is_reported_by_its_own_last_words(self):
         def answer(body):
-            self.set_unit(ActiveState="failed", SubState="failed", Result="signal", ExecMainCode="2", ExecMainStatus="9")
+            self.set_unit(
+                ActiveState="failed", SubState="failed", Result="signal", ExecMainCode="2", ExecMainStatus="9"
+            )
             self.set_journal("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB")
             return None
 
@@ -255,10 +296,25 @@ class Semantic(GateTestCase):
 
 class Specification(GateTestCase):
     def test_every_problem_of_a_specification_is_in_one_error(self):
-        path = self.spec(1, url="localhost", deadlineSeconds=-1, nonsense=1, servedModelName=None, prompts=[{"id": "x", "prompt": "y"}], sampling={"thinking": {"topK": 1}})
+        path = self.spec(
+            1,
+            url="localhost",
+            deadlineSeconds=-1,
+            nonsense=1,
+            servedModelName=None,
+            prompts=[{"id": "x", "prompt": "y"}],
+            sampling={"thinking": {"topK": 1}},
+        )
         code, lines, err = self.run_verb("gate", "--spec", path)
         self.assertEqual((code, lines), (3, []))
-        for words in ("url: must be like", "deadlineSeconds: must be", "nonsense: unknown key", "servedModelName: missing", "expect.kind", "sampling.thinking.topK"):
+        for words in (
+            "url: must be like",
+            "deadlineSeconds: must be",
+            "nonsense: unknown key",
+            "servedModelName: missing",
+            "expect.kind",
+            "sampling.thinking.topK",
+        ):
             self.assertIn(words, err)
 
     def test_a_missing_specification_is_a_wrong_use(self):

@@ -36,11 +36,15 @@ class Texts(unittest.TestCase):
 
     def test_a_reason_names_field_and_repeated_text_and_the_excerpt_is_short(self):
         verdict = judge({"reasoning_content": support.LOOP, "content": None, "finish_reason": "length"})
-        self.assertRegex(verdict["reasons"][0], r"^sentence-loop: reasoning_content: .*the user is asking.* 40 times in a row")
+        self.assertRegex(
+            verdict["reasons"][0], r"^sentence-loop: reasoning_content: .*the user is asking.* 40 times in a row"
+        )
         self.assertLess(len(verdict["excerpt"]), 200)
 
     def test_reasoning_is_judged_even_when_the_content_is_good(self):
-        verdict = judge({"reasoning_content": support.LOOP, "content": "4", "finish_reason": "stop"}, QUESTIONS["arithmetic"])
+        verdict = judge(
+            {"reasoning_content": support.LOOP, "content": "4", "finish_reason": "stop"}, QUESTIONS["arithmetic"]
+        )
         self.assertTrue(verdict["degenerate"])
 
 
@@ -74,7 +78,11 @@ class Recording(unittest.TestCase):
 
     def test_fluent_wrong_answers_are_found_out_by_a_known_question(self):
         question = {"prompt": "What is 17 times 23?", "expect": {"kind": "number", "value": 391}}
-        wrong = [a for a in support.fixture("completions.json")["answers"] if a["prompt"] == question["prompt"] and a["model"] == "good-unseen"]
+        wrong = [
+            a
+            for a in support.fixture("completions.json")["answers"]
+            if a["prompt"] == question["prompt"] and a["model"] == "good-unseen"
+        ]
         self.assertEqual(len(wrong), 2)
         for answer in wrong:
             self.assertEqual(judge(answer, question)["patterns"], ["wrong-answer"])
@@ -82,7 +90,9 @@ class Recording(unittest.TestCase):
 
 class Questions(unittest.TestCase):
     def verdict(self, name, content, reasoning="A thought.", **more):
-        return judge({"content": content, "reasoning_content": reasoning, "finish_reason": "stop", **more}, QUESTIONS[name])
+        return judge(
+            {"content": content, "reasoning_content": reasoning, "finish_reason": "stop", **more}, QUESTIONS[name]
+        )
 
     def test_right_answers_in_many_forms_pass(self):
         for name, content in (
@@ -122,7 +132,9 @@ class Questions(unittest.TestCase):
 
     def test_reasoning_that_is_expected_must_be_there_and_apart(self):
         answer = {"content": "391", "reasoning_content": None, "finish_reason": "stop"}
-        self.assertEqual(judge(answer, QUESTIONS["reasoning"], expect_reasoning=True)["patterns"], ["missing-reasoning"])
+        self.assertEqual(
+            judge(answer, QUESTIONS["reasoning"], expect_reasoning=True)["patterns"], ["missing-reasoning"]
+        )
         self.assertEqual(judge(answer, QUESTIONS["reasoning"])["patterns"], [])
         leaked = {**answer, "content": "17 times 20 and 3 more.\n</think>\n\n391"}
         self.assertEqual(judge(leaked, QUESTIONS["reasoning"], expect_reasoning=True)["patterns"], ["reasoning-leak"])
@@ -174,7 +186,9 @@ class Programs(unittest.TestCase):
         self.assertRegex(program.check_prime_program("def is_prime(n):\n    while True:\n        pass"), "does not end")
 
     def test_a_program_that_eats_memory_is_stopped(self):
-        self.assertRegex(program.check_prime_program("def is_prime(n):\n    return [0] * 10**10"), "MemoryError|does not end")
+        self.assertRegex(
+            program.check_prime_program("def is_prime(n):\n    return [0] * 10**10"), "MemoryError|does not end"
+        )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,10 @@ from sglang_probe.explanations import explain
 LINES = (
     ("Only {'triton', 'fa4'} backends are supported on Blackwell GPUs for hybrid GDN models. Got prefill=x", "R1"),
     ("ValueError: TRTLLM MHA backend for prefill is only supported on Blackwell GPUs (SM100).", "R2"),
-    ("ValueError: Speculative decoding for Qwen3_5ForConditionalGeneration is not compatible with radix cache when using --mamba-scheduler-strategy no_buffer", "R7"),
+    (
+        "ValueError: Speculative decoding for Qwen3_5ForConditionalGeneration is not compatible with radix cache when using --mamba-scheduler-strategy no_buffer",
+        "R7",
+    ),
     ("ValueError: mamba extra_buffer is not compatible with --disable-radix-cache", "R8"),
     ("AssertionError: no_buffer do not support overlap schedule.", "R10"),
     ("ValueError: FlashInfer allreduce fusion requires SM90 or SM10X NVIDIA GPUs.", "R19"),
@@ -24,7 +27,10 @@ LINES = (
     ("huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name'", None),
     ("RuntimeError: No accelerator (CUDA, XPU, HPU, NPU, MUSA, MPS) is available.", None),
     ("ERROR: [Errno 98] error while attempting to bind on address ('127.0.0.1', 30000): address already in use", None),
-    ("safetensors_rust.SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered", None),
+    (
+        "safetensors_rust.SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered",
+        None,
+    ),
     ("RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.", None),
 )
 
@@ -50,7 +56,12 @@ class FatalLines(unittest.TestCase):
             self.assertFalse(fatal_lines.is_nan_report(line), line)
 
     def test_the_cause_stands_above_the_generic_end(self):
-        lines = ["Traceback (most recent call last):", "KeyError: 'model.layers.0'", "Received sigquit from a child process.", "ValueError: after"]
+        lines = [
+            "Traceback (most recent call last):",
+            "KeyError: 'model.layers.0'",
+            "Received sigquit from a child process.",
+            "ValueError: after",
+        ]
         self.assertEqual(fatal_lines.decisive(lines)["line"], "KeyError: 'model.layers.0'")
         self.assertEqual(fatal_lines.decisive(["something", "last words"])["line"], "last words")
         self.assertIsNone(fatal_lines.decisive([]))
@@ -69,10 +80,24 @@ class Explanations(unittest.TestCase):
 
 class ServerInfo(unittest.TestCase):
     def test_values_are_compared_by_meaning(self):
-        info = {"speculative_algorithm": "EAGLE", "tp_size": 2, "mem_fraction_static": 0.8, "kv_cache_dtype": "bfloat16", "quantization": None}
-        expected = {"speculative_algorithm": "NEXTN", "tp_size": "2", "mem_fraction_static": 0.80, "kv_cache_dtype": "bf16", "quantization": None}
+        info = {
+            "speculative_algorithm": "EAGLE",
+            "tp_size": 2,
+            "mem_fraction_static": 0.8,
+            "kv_cache_dtype": "bfloat16",
+            "quantization": None,
+        }
+        expected = {
+            "speculative_algorithm": "NEXTN",
+            "tp_size": "2",
+            "mem_fraction_static": 0.80,
+            "kv_cache_dtype": "bf16",
+            "quantization": None,
+        }
         self.assertEqual(server_info.differences(info, expected), [])
-        self.assertEqual(server_info.differences({"enable_metrics": False}, {"enable_metrics": True})[0]["key"], "enable_metrics")
+        self.assertEqual(
+            server_info.differences({"enable_metrics": False}, {"enable_metrics": True})[0]["key"], "enable_metrics"
+        )
 
     def test_secrets_are_not_shown(self):
         self.assertNotIn("sk-", str(server_info.differences({"api_key": "sk-1"}, {"api_key": "sk-2"})))

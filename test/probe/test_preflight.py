@@ -79,7 +79,10 @@ class Preflight(support.ProbeTestCase):
         self.set_gpus(49000, 19000)
         code, lines = self.preflight(gpus={"count": 2, "freeMiB": 40000})
         self.assertEqual((code, len(lines)), (1, 1))
-        self.assertRegex(lines[0], r"GPU 1 .*19000 of 49140 MiB are free, 40000 are needed: PID 4711 \(/usr/bin/python3\) holds 30000 MiB")
+        self.assertRegex(
+            lines[0],
+            r"GPU 1 .*19000 of 49140 MiB are free, 40000 are needed: PID 4711 \(/usr/bin/python3\) holds 30000 MiB",
+        )
         (self.folder / "processes").write_text("")
         self.assertIn("cannot be seen from here", self.preflight(gpus={"count": 2, "freeMiB": 40000})[1][0])
 

@@ -4,6 +4,7 @@ Order: unit and journal while it loads; the owner of the port; /health; /server_
 the unit once more. The first failing step ends the gate. It prints progress lines, then one JSON line.
 """
 
+import functools
 import json
 import time
 
@@ -11,7 +12,7 @@ from . import fatal_lines, ports, unit
 from .client import Client, NoAnswer
 from .explanations import CONTROL_RUN, explain
 from .questions import DEFAULT_QUESTIONS
-from .semantic import ask, tokens_per_second
+from .semantic import ask, ask_in_turn, tokens_per_second
 from .server_info import differences, pool_problem
 from .spec import port_of
 
@@ -160,11 +161,10 @@ class Gate:
             raise GateFailure("server_info", str(error)) from error
 
     def _ask_all(self, questions):
+        # With the card's thinking values every question is thought about: the loops of old were in the reasoning.
         for sampling in ("temperature-0", "card"):
-            for question in questions:
-                # With the card's thinking values every question is thought about: the loops of old were in the reasoning.
-                think = bool(question.get("think")) or sampling == "card"
-                self._ask(question, think, sampling)
+            if not ask_in_turn(functools.partial(self._ask, sampling=sampling), questions):
+                self.say(f"the rest of the questions ({sampling}) is left out")
         bad = [answer for answer in self.answers if not answer["healthy"]]
         if not bad:
             return
@@ -180,7 +180,8 @@ class Gate:
             self.say(f"could explain it: {rule['rule']}: {rule['text']}")
         raise GateFailure("semantic probe", *reasons, rules=rules, controlRun=CONTROL_RUN, **self._nan_lines())
 
-    def _ask(self, question, think, sampling):
+    def _ask(self, question, sampling):
+        think = bool(question.get("think")) or sampling == "card"
         try:
             answer = ask(self.client, self.spec, question, think, sampling, self.info)
         except NoAnswer as error:
@@ -189,6 +190,7 @@ class Gate:
         self.answers.append(answer)
         verdict = "healthy" if answer["healthy"] else "; ".join(answer["reasons"])
         self.say(f"{question['id']} ({sampling}{', thinking' if think else ''}): {verdict}")
+        return answer
 
     def _nan_lines(self):
         lines = [line.strip()[:300] for line in self.watch.journal.lines if fatal_lines.is_nan_report(line)]

@@ -14,7 +14,7 @@ the deployments they were first seen in:
 import re
 
 from . import text as texts
-from .questions import check_answer
+from .questions import check_answer, runaway
 from .repetition import find_loop
 from .salad import find_salad, unreadable
 
@@ -37,7 +37,7 @@ def judge(answer, question=None, expect_reasoning=False):
     cut = answer.get("finish_reason") == "length"
     limit_too_small = False
     if not findings:
-        findings, limit_too_small = _missing_or_cut(answer, cut)
+        findings, limit_too_small = _missing_or_cut(answer, cut, question)
     if not findings and question is not None:
         findings = _question_findings(answer, question, expect_reasoning)
     patterns = [pattern for pattern, _ in findings]
@@ -68,7 +68,7 @@ def _field_findings(answer):
     return findings
 
 
-def _missing_or_cut(answer, cut):
+def _missing_or_cut(answer, cut, question):
     """Findings about an answer that is absent or cut off, and whether a higher token limit is the remedy."""
     content, reasoning = (answer.get(field) for field in ("content", "reasoning_content"))
     spent = answer.get("completion_tokens")
@@ -76,6 +76,8 @@ def _missing_or_cut(answer, cut):
     if finish in ("abort", "error", "content_filter"):
         return [("aborted", f"finish_reason is {finish}")], False
     if content and cut:
+        if question is not None and runaway(question, content):
+            return [runaway(question, content)], False
         return [("limit-too-small", f"coherent, but cut off after {_count(spent)}: limit too small")], True
     if content or answer.get("tool_calls"):
         return [], False

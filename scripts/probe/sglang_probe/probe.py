@@ -13,7 +13,7 @@ from . import unit
 from .client import Client, NoAnswer
 from .explanations import explain
 from .questions import DEFAULT_QUESTIONS
-from .semantic import ask
+from .semantic import ask, ask_in_turn
 
 TIMEOUT_SECONDS = 300
 SHORT = ("repeat", "reasoning")  # the two that are quick, and the field in which loops were seen
@@ -68,11 +68,14 @@ def _is_loading(spec, properties):
 def _judge(spec, client, info):
     questions = spec.get("prompts") or [question for question in DEFAULT_QUESTIONS if question["id"] in SHORT]
     answers = []
+
+    def ask_one(question):
+        think = bool(question.get("think"))
+        answers.append(ask(client, spec, question, think, "temperature-0", info, TIMEOUT_SECONDS))
+        return answers[-1]
+
     try:
-        for question in questions:
-            answers.append(
-                ask(client, spec, question, bool(question.get("think")), "temperature-0", info, TIMEOUT_SECONDS)
-            )
+        ask_in_turn(ask_one, questions)
     except NoAnswer as error:
         return _result("unreachable", [str(error)], answers)
     bad = [answer for answer in answers if not answer["healthy"]]

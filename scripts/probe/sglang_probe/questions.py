@@ -54,16 +54,24 @@ NUMBER_WORDS = {
     10: "ten",
 }
 # How many words a direct answer may have before it counts as runaway.
-LONGEST_ANSWER = {"number": 150, "sentence": 60, "contains": 600, "prime-program": 800}
+LONGEST_ANSWER = {"number": 150, "sentence": 150, "contains": 600, "prime-program": 800}
+
+
+def runaway(question, content):
+    """("runaway-length", reason) when an answer is much longer than a direct one can be, else None."""
+    kind = question["expect"]["kind"]
+    length = len(texts.tokens(content)) if kind == "prime-program" else len(content.split())
+    if length <= LONGEST_ANSWER[kind]:
+        return None
+    return "runaway-length", f"{length} words where a direct answer has at most {LONGEST_ANSWER[kind]}"
 
 
 def check_answer(question, content):
     """(pattern, reason) of what is wrong with the content as an answer to the question, or None."""
     expect = question["expect"]
     kind = expect["kind"]
-    length = len(texts.tokens(content)) if kind == "prime-program" else len(content.split())
-    if length > LONGEST_ANSWER[kind]:
-        return "runaway-length", f"{length} words where a direct answer has at most {LONGEST_ANSWER[kind]}"
+    if runaway(question, content):
+        return runaway(question, content)
     if kind == "prime-program":
         problem = check_prime_program(content)
         return ("wrong-program", f"the prime test {problem}") if problem else None

@@ -8,7 +8,7 @@ from .judge import judge
 from .server_info import context_limit
 
 DIRECT_TOKENS = 512
-THINKING_TOKENS = 4096
+THINKING_TOKENS = 2048
 MORE_ROOM = 4  # an answer that was cut off is asked for again with this many times the tokens
 # The first sampled request on cold caches compiles a kernel: about two minutes on a fast machine.
 TIMEOUT_SECONDS = 600
@@ -39,6 +39,18 @@ def ask(client, spec, question, think, sampling, server_info, timeout=TIMEOUT_SE
     else:
         _never_answers(result)
     return {"question": question["id"], "sampling": sampling, "thinking": think, "parameters": values, **result}
+
+
+def ask_in_turn(ask_one, questions):
+    """Call ask_one(question) for each; True when all were asked.
+
+    An answer that ran to its limit ends the round: it takes a minute or more, and the next one would say the same.
+    """
+    for question in questions:
+        answer = ask_one(question)
+        if answer["degenerate"] or answer["limitTooSmall"]:
+            return False
+    return True
 
 
 def _never_answers(result):
