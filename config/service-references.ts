@@ -164,6 +164,23 @@ function secretProblems(name: string, service: Service): Problem[] {
   return [...variables, ...args];
 }
 
+/** A file of arguments is read by the server alone: no rule and no preview would see what it says. */
+function hiddenArgumentProblems(name: string, service: Service): Problem[] {
+  return (service.extraArgs ?? []).flatMap((argument, index) =>
+    /^--config(=|$)/.test(argument)
+      ? [
+          problemAt(
+            "hidden-arguments",
+            ["services", name, "extraArgs", index],
+            argument,
+            "hides arguments from the rules and from previews, and is how the server gets its API key",
+            "write the arguments themselves into extraArgs",
+          ),
+        ]
+      : [],
+  );
+}
+
 function speculationProblems(name: string, service: Service): Problem[] {
   const { algorithm, draftModel } = service.speculative ?? {};
   const path = ["services", name, "speculative", "draftModel"];
@@ -257,6 +274,7 @@ export function serviceProblems(view: View, projectDirectory: string): Problem[]
         lockName === undefined ? undefined : readLock(lockName, projectDirectory),
       ),
       ...secretProblems(name, service),
+      ...hiddenArgumentProblems(name, service),
       ...speculationProblems(name, service),
       ...userProblems(view, name, service),
       ...unitNameProblems(name),

@@ -232,6 +232,13 @@ test.each<[string, (keys: Keys) => void, string, string, RegExp]>([
     /command line/,
   ],
   [
+    "a file of arguments",
+    set("services.chat.extraArgs", ["--config", "/etc/x.yaml"]),
+    "hidden-arguments",
+    "services.chat.extraArgs[0]",
+    /hides arguments/,
+  ],
+  [
     "a service named like a probe",
     set("services.chat-probe", service({ conflictsWith: ["chat"] })),
     "reserved-name",

@@ -50,7 +50,9 @@ describe.each(files)("%s", (file) => {
     expect(config).toBeDefined();
     const waiting = problems.filter((problem) => problem.blocksUp === true).map((problem) => problem.id);
     expect(
-      waiting.filter((id) => !["unknown-pin", "missing-secret", "checksum-file-missing"].includes(id)),
+      waiting.filter(
+        (id) => !["unknown-pin", "missing-secret", "checksum-file-missing", "lock-missing"].includes(id),
+      ),
     ).toEqual([]);
   });
 
