@@ -112,6 +112,7 @@ function factsOf(
     build,
     release,
     arguments: read,
+    extraArgs: input.service.extraArgs,
     settings: readSettings(read),
     // The unit puts $CUDA_HOME/bin into PATH unless the owner states one.
     env: home === undefined ? env : { PATH: `${home}/bin`, ...env },
