@@ -255,6 +255,44 @@ EXPORT CUresult cuCtxDestroy_v2(CUcontext context) {
   return CUDA_SUCCESS;
 }
 
+/* The one context of a device that all of a process share; the runtime's programs use no other. */
+static struct {
+  CUcontext context;
+  unsigned users;
+} primary[MAXIMUM_CARDS];
+
+EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  CUresult result = check_device(device);
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (primary[device].users == 0) {
+    CUcontext before = current;
+    result = cuCtxCreate_v2(&primary[device].context, 0, device);
+    /* Unlike cuCtxCreate, it does not make the context current. */
+    current = before;
+    if (result != CUDA_SUCCESS)
+      return result;
+  }
+  primary[device].users++;
+  *context = primary[device].context;
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  CUresult result = check_device(device);
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (primary[device].users == 0)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (--primary[device].users == 0) {
+    cuCtxDestroy_v2(primary[device].context);
+    primary[device].context = NULL;
+  }
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
+
 EXPORT CUresult cuCtxSynchronize(void) { return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT; }
 
 EXPORT CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
