@@ -40,6 +40,21 @@ function localUrl(service: ResolvedService): string {
   return `http://${address}:${service.port}`;
 }
 
+/** A card's sampling under the names of the request's fields. */
+function requestFields(sampling: NonNullable<ServicePlan["sampling"]>) {
+  return Object.fromEntries(
+    Object.entries(sampling).map(([use, values]) => [
+      use,
+      Object.fromEntries(
+        Object.entries(values).map(([name, value]) => [
+          name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+          value,
+        ]),
+      ),
+    ]),
+  );
+}
+
 /** What preflight, gate and repeated probe compare the server with. */
 function specification(
   config: StackConfig,
@@ -61,7 +76,7 @@ function specification(
       ? {}
       : { plannedMaxTotalTokens: plan.plannedMaxTotalTokens }),
     ...(config.secrets.includes("serviceApiKey") ? { apiKeyFile: servicePaths(service.name).apiKey } : {}),
-    ...(plan.sampling === undefined ? {} : { sampling: plan.sampling }),
+    ...(plan.sampling === undefined ? {} : { sampling: requestFields(plan.sampling) }),
     modelPath: service.modelPath,
     ...(service.draftModelPath === undefined ? {} : { draftModelPath: service.draftModelPath }),
     gpus: {

@@ -17,7 +17,9 @@ function homesAreNeeded(input: UnitInput): boolean {
  * - PrivateDevices, DevicePolicy and ProtectClock: each closes the device list and would hide /dev/nvidia*
  *   (ProtectClock adds a DeviceAllow for the clock). A container holds only the devices that it was given.
  * - MemoryDenyWriteExecute: Triton and torch write the code that they run.
- * - ProtectProc: an unprivileged container may not mount /proc anew. ProcSubset: CUDA reads /proc/driver/nvidia.
+ * - ProtectProc, ProtectControlGroups and ProtectKernelTunables: in a container they put a fresh /proc in the place of the
+ *   container's (seen on systemd 252): lxcfs's view is lost, so that the server sees the host's memory and processors. An
+ *   unprivileged container's kernel tunables are read-only anyway. ProcSubset: CUDA reads /proc/driver/nvidia.
  * - PrivateIPC: NCCL's shared memory is in /dev/shm.
  */
 export function hardening(input: UnitInput): string[] {
@@ -28,10 +30,8 @@ export function hardening(input: UnitInput): string[] {
     // The environment or a model lies below /root or /home: hiding those would hide it.
     `ProtectHome=${homesAreNeeded(input) ? "read-only" : "yes"}`,
     "PrivateTmp=yes",
-    "ProtectKernelTunables=yes",
     "ProtectKernelModules=yes",
     "ProtectKernelLogs=yes",
-    "ProtectControlGroups=yes",
     "ProtectHostname=yes",
     "LockPersonality=yes",
     "RestrictNamespaces=yes",

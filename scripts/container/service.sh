@@ -11,6 +11,7 @@
 # facts: mainPid, healthy
 
 LIBRARY=/usr/local/lib/proxmox-gpu-stack
+STARTED_AT=0
 
 record() {
   printf '/var/lib/proxmox-gpu-stack/services/%s' "$(argument name)"
@@ -61,10 +62,15 @@ wanted_running() {
 }
 
 step_check() {
-  local path
+  local path probe=""
   while IFS= read -r path; do
-    check_text "$path" "${FILES[$path]}"
+    if [[ $path != "$LIBRARY"/* ]]; then
+      check_text "$path" "${FILES[$path]}"
+    elif ! same_text "$path" "${FILES[$path]}"; then
+      probe=differs
+    fi
   done < <(service_files)
+  [[ -z $probe ]] || differs "the probe package in $LIBRARY is not as declared"
   check_secret
   [[ $(readlink "$(argument environment)" 2>/dev/null) == "$(argument target)" ]] ||
     differs "$(argument environment) does not point to $(argument target)"
@@ -133,12 +139,13 @@ timers() {
 
 show_journal() {
   say "--- last lines of $(unit)"
-  journalctl --no-pager --quiet --output=cat --lines=20 --unit="$(unit)" >&2 || true
+  journalctl --no-pager --quiet --output=cat --lines=20 --since="@$STARTED_AT" --unit="$(unit)" >&2 || true
 }
 
 start_service() {
   systemctl daemon-reload
   systemctl reset-failed "$(unit)" 2>/dev/null || true
+  STARTED_AT=$(date +%s)
   say "starting $(unit)"
   systemctl restart "$(unit)" </dev/null
 }
