@@ -10,20 +10,21 @@ interface Place {
   readonly fix: string;
 }
 
-function inventoryOf(view: View): string {
+/** The host's address as far as it is known. */
+function addressOf(view: View): string {
   const address = view.host?.address;
-  return `./stack inventory root@${address === undefined || address === UNKNOWN ? "HOST" : address}`;
+  return address === undefined || address === UNKNOWN ? "HOST" : address;
 }
 
 function places(view: View): Place[] {
   const { host, driver } = view;
-  const inventory = inventoryOf(view);
+  const address = addressOf(view);
   return [
     { path: ["host", "address"], value: host?.address, fix: "ask whoever runs the host" },
     {
       path: ["host", "hostKey"],
       value: host?.hostKey,
-      fix: `\`ssh-keyscan -t ed25519 ${host?.address ?? "HOST"}\` prints it; compare it on the host's console`,
+      fix: `\`ssh-keyscan -t ed25519 ${address}\` prints it; compare it on the host's console`,
     },
     {
       path: ["driver", "installer", "sha256"],
@@ -31,11 +32,15 @@ function places(view: View): Place[] {
       fix: "download the installer, compare it with what NVIDIA publishes for it, and take `sha256sum` of the file",
     },
     ...entriesOf(view.gpus).flatMap(([name, gpu]) => [
-      { path: ["gpus", name, "uuid"], value: gpu.uuid, fix: `${inventory} prints the UUIDs of the cards` },
+      {
+        path: ["gpus", name, "uuid"],
+        value: gpu.uuid,
+        fix: `\`ssh root@${address} nvidia-smi -L\` prints the UUIDs of the cards`,
+      },
       {
         path: ["gpus", name, "pci"],
         value: gpu.pci,
-        fix: `${inventory} prints the PCI addresses of the cards`,
+        fix: `\`ssh root@${address} lspci -Dd 10de:\` prints the PCI addresses of the cards`,
       },
     ]),
     ...entriesOf(view.containers).flatMap(([name, container]) => [
@@ -52,7 +57,7 @@ function places(view: View): Place[] {
       {
         path: ["containers", name, "network", "gateway"],
         value: container.network?.gateway,
-        fix: "`ip route show default` on the host prints it",
+        fix: `\`ssh root@${address} ip route show default\` prints it`,
       },
     ]),
     ...entriesOf(view.models).map(([name, model]) => ({

@@ -55,7 +55,7 @@ describe("check", () => {
   test("says what must be filled in before an `up`", async () => {
     const { stdout } = await stack("check", "kpro5");
     expect(stdout).toContain("proxmox-gpu-stack:gpus.a6000-0.uuid is unknown");
-    expect(stdout).toContain("./stack inventory root@10.1.2.5");
+    expect(stdout).toContain("ssh root@10.1.2.5 nvidia-smi -L");
     expect(stdout).toMatch(/`up` is refused until \d+ of them are solved/);
   });
 

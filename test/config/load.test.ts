@@ -191,7 +191,7 @@ describe("values that nobody recorded", () => {
   });
 
   test("are refused by `up`, all at once and with the way to each", () => {
-    expect(() => refuseIncomplete(incomplete())).toThrow(/6 problems[\s\S]*\.\/stack inventory root@HOST/);
+    expect(() => refuseIncomplete(incomplete())).toThrow(/6 problems[\s\S]*ssh root@HOST nvidia-smi -L/);
     expect(() => refuseIncomplete(inspected(() => undefined))).not.toThrow();
   });
 });
