@@ -59,6 +59,12 @@ export function memoryFindings(path: string, request: MemoryRequest, outcome: Me
     const fix = "for more requests at once set a smaller contextLength or a larger memFractionStatic";
     found.push(finding("memory-requests", "info", path, "maxRunningRequests", message, fix, POOLS));
   }
+  const { maxRunningRequests: asked } = request;
+  if (asked !== undefined && memory.maxRunningRequests !== undefined && memory.maxRunningRequests < asked) {
+    const message = `the pools hold the recurrent states of ${memory.maxRunningRequests} requests at once, not of ${asked}: ${numbers}`;
+    const fix = `set maxRunningRequests to ${memory.maxRunningRequests}, or a smaller contextLength`;
+    found.push(finding("memory-requests", "warning", path, "maxRunningRequests", message, fix, POOLS));
+  }
   const outside = memory.available - share;
   const draft = draftBytes(request, memory.tokens);
   // The server's own choice of the share has a margin of its own.

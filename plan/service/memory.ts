@@ -125,25 +125,32 @@ interface Choice {
   readonly ratio: number | undefined;
 }
 
-/** The pools for a context: the server's defaults if they hold it, else fewer requests and a smaller share of states. */
+/**
+ * The pools for a context: the server's defaults where they hold the context and all requests; else the most
+ * requests that do, with a smaller share of states where that is needed.
+ */
 function choose(request: MemoryRequest, rest: number, context: number): Choice | undefined {
   const speculative = request.draftTokens !== undefined && request.model.linearAttention !== undefined;
   const usual = request.maxRunningRequests ?? (speculative ? SPECULATIVE_REQUESTS : undefined);
   const ratio = request.stateRatio ?? DEFAULT_STATE_RATIO;
   const first = pools(request, rest, usual, ratio);
-  if (fits(request, first, context)) return { plan: first, requests: undefined, ratio: undefined };
-  if (request.model.linearAttention === undefined) return undefined;
-  const candidates =
-    request.maxRunningRequests !== undefined ? [request.maxRunningRequests] : SMALLER_REQUESTS;
-  for (const requests of candidates) {
-    const byDefault = pools(request, rest, requests, ratio);
-    if (fits(request, byDefault, context)) return { plan: byDefault, requests, ratio: undefined };
-    if (request.stateRatio !== undefined) continue;
-    const smaller = smallestRatio(request, rest, requests);
-    const plan = pools(request, rest, requests, smaller);
-    if (smaller < ratio && fits(request, plan, context)) return { plan, requests, ratio: smaller };
+  const firstFits = fits(request, first, context);
+  if (firstFits && first.running === usual) return { plan: first, requests: undefined, ratio: undefined };
+  if (request.model.linearAttention !== undefined && usual !== undefined) {
+    const candidates =
+      request.maxRunningRequests !== undefined ? [request.maxRunningRequests] : SMALLER_REQUESTS;
+    const ratios = request.stateRatio === undefined ? [undefined, "smallest"] : [undefined];
+    for (const requests of candidates) {
+      for (const kind of ratios) {
+        const tried = kind === undefined ? ratio : smallestRatio(request, rest, requests);
+        const plan = pools(request, rest, requests, tried);
+        if (tried <= ratio && plan.running === requests && fits(request, plan, context)) {
+          return { plan, requests, ratio: kind === undefined ? undefined : tried };
+        }
+      }
+    }
   }
-  return undefined;
+  return firstFits ? { plan: first, requests: undefined, ratio: undefined } : undefined;
 }
 
 /** The longest context that some choice of pools holds; 0 when there is none. */
