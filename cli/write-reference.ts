@@ -1,4 +1,4 @@
-/** `npm run reference`: writes what is generated from the schemas of config/. */
+/** `npm run schemas`: writes what is generated from the schemas of config/. */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";

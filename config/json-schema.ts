@@ -33,7 +33,7 @@ export function stackFileSchema(): object {
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "Stack file of proxmox-gpu-stack",
-    description: "Generated from config/schema/ by `npm run reference`; do not edit.",
+    description: "Generated from config/schema/ by `npm run schemas`; do not edit.",
     type: "object",
     properties: {
       config: {

@@ -92,7 +92,7 @@ export function configurationReference(): string {
   const secrets = Object.entries(SECRETS).map(([name, text]) => `| \`${name}\` | ${cell(text)} |`);
   return `${[
     "# Configuration",
-    "Generated from `config/schema/` by `npm run reference`; do not edit.",
+    "Generated from `config/schema/` by `npm run schemas`; do not edit.",
     `Every key stands under \`config:\` of \`Pulumi.<stack>.yaml\` with the prefix \`${NAMESPACE}:\`. Unknown keys are errors. ` +
       "All problems of a stack are reported at once: `./stack check STACK`.",
     "Where the type says so, the word `unknown` stands for a value that nobody recorded yet: previews work with it, `up` is " +

@@ -144,7 +144,7 @@ test("every field has a description of more than a few words", () => {
   expect(short).toEqual([]);
 });
 
-test("schema and reference are current (else: npm run reference)", () => {
+test("schema and reference are current (else: npm run schemas)", () => {
   for (const [file, text] of Object.entries(generatedFiles())) {
     expect(readFileSync(path.join(PROJECT_DIRECTORY, file), "utf8")).toBe(text);
   }
