@@ -6,15 +6,15 @@ MAKEFLAGS += --no-print-directory
 
 SHELL_FILES = $(shell git ls-files --cached --others --exclude-standard | xargs -r awk 'FNR == 1 && /^\#!.*(bash|\/sh)/ { print FILENAME } { nextfile }'; git ls-files --cached --others --exclude-standard 'scripts/*.sh' 'lab/*.sh' 'engine/*.sh')
 
-.PHONY: help up down lab shell test lint format lint-shell format-shell engine clean-cache
+.PHONY: help packages up down lab shell test lint format lint-shell format-shell engine clean-cache
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-up: node_modules engine ## engine and lab up, Pulumi.lab.yaml deployed, the service's answer shown
+up: packages engine ## engine and lab up, Pulumi.lab.yaml deployed, the service's answer shown
 	@lab/first-up
 
-test: node_modules ## lint, types, unit tests, lab tests; installs what is missing
+test: packages ## lint, types, unit tests, lab tests; installs what is missing
 	@test/run
 
 lab: ## the embedded lab's host alone
@@ -26,13 +26,13 @@ shell: ## a shell on the lab's host
 down: ## ends the lab; leaves no process, mount, namespace, bridge or firewall rule
 	@lab/lab down
 
-engine: node_modules ## the pinned Pulumi engine, installed or built
+engine: packages ## the pinned Pulumi engine, installed or built
 	@engine/install
 
-lint: node_modules lint-shell ## formatting, lint rules, types
+lint: packages lint-shell ## formatting, lint rules, types
 	@npx prettier --check --log-level warn . && npx eslint . && npx tsc --noEmit
 
-format: node_modules format-shell ## formats everything
+format: packages format-shell ## formats everything
 	@npx prettier --write --log-level warn .
 
 lint-shell:
@@ -44,11 +44,8 @@ format-shell:
 	@test/need shfmt
 	@shfmt -i 2 -ci -w $(sort $(SHELL_FILES))
 
-node_modules: package.json package-lock.json
-	@test/need node npm
-	@echo "installing npm packages"
-	@npm ci --ignore-scripts --loglevel=error
-	@touch node_modules
+packages:
+	@scripts/install-packages
 
 clean-cache: ## removes what was built outside the tree: engine, lab layers, packages
 	@rm -rf "$${PROXMOX_GPU_STACK_CACHE:-$$HOME/.cache/proxmox-gpu-stack}"
