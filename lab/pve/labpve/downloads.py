@@ -87,8 +87,11 @@ def check(storage, parameters):
 
 
 def _digest_of(path, algorithm):
+    digest = hashlib.new(algorithm)
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, algorithm).hexdigest()
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _fetch(url, verify, temporary, algorithm):
