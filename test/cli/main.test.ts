@@ -273,7 +273,7 @@ describe("the executable", () => {
 
   test("says what is missing when there is no Node.js", () => {
     const folder = temporary();
-    for (const tool of ["dirname", "readlink"])
+    for (const tool of ["cat", "dirname", "readlink", "sha256sum"])
       spawnSync("ln", ["-s", `/usr/bin/${tool}`, path.join(folder, tool)]);
     const { status, stderr } = spawnSync("/bin/bash", [executable, "check", "lab"], {
       env: { PATH: folder },
