@@ -15,7 +15,7 @@ const driver = new NvidiaDriver("driver", { context, plan: plan.driver });
 const models = Object.fromEntries(
   plan.models.map((model) => [
     model.name,
-    new ModelSnapshot(model.name, { context, plan: model }, { dependsOn: [driver] }),
+    new ModelSnapshot(model.name, { context, plan: model, after: [driver.last] }),
   ]),
 );
 
@@ -32,8 +32,8 @@ for (const container of plan.containers) {
   ));
   containers[container.name] = new GpuContainer(
     container.name,
-    { context, node: config.host.node, plan: container, template },
-    { providers: [provider], dependsOn: [driver] },
+    { context, node: config.host.node, plan: container, template, after: [driver.last] },
+    { providers: [provider] },
   );
 }
 
@@ -42,29 +42,29 @@ const environments = Object.fromEntries(
     const container = entry(containers, environment.container);
     return [
       environment.name,
-      new MlEnv(
-        environment.name,
-        { context, plan: environment, deletedWith: container.container },
-        { dependsOn: [container] },
-      ),
+      new MlEnv(environment.name, {
+        context,
+        plan: environment,
+        after: [container.last],
+        deletedWith: container.container,
+      }),
     ];
   }),
 );
 
 const services = plan.services.map(
   (service) =>
-    new InferenceService(
-      service.name,
-      { context, plan: service, deletedWith: entry(containers, service.service.container).container },
-      {
-        dependsOn: [
-          entry(environments, service.service.environment),
-          ...[service.service.model, service.service.speculative?.draftModel]
-            .filter((name) => name !== undefined)
-            .map((name) => entry(models, name)),
-        ],
-      },
-    ),
+    new InferenceService(service.name, {
+      context,
+      plan: service,
+      after: [
+        entry(environments, service.service.environment).last,
+        ...[service.service.model, service.service.speculative?.draftModel]
+          .filter((name) => name !== undefined)
+          .map((name) => entry(models, name).last),
+      ],
+      deletedWith: entry(containers, service.service.container).container,
+    }),
 );
 
 const byName = <T, R>(entries: Readonly<Record<string, T>>, value: (entry: T) => R): Record<string, R> =>

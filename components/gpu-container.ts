@@ -65,6 +65,8 @@ export interface GpuContainerArgs {
   readonly plan: ContainerPlan;
   /** The template's file: a dependency in order, never in value (trap T3). */
   readonly template: pulumi.Resource;
+  /** What must be done before the container is made. */
+  readonly after: readonly pulumi.Resource[];
 }
 
 /**
@@ -97,6 +99,8 @@ export class GpuContainer extends pulumi.ComponentResource {
   public readonly address: pulumi.Output<string>;
   /** The container's own resource: what lives inside it is deleted with it. */
   public readonly container: pulumi.Resource;
+  /** The last step: the container runs and CUDA works in it. */
+  public readonly last: pulumi.Resource;
 
   constructor(name: string, args: GpuContainerArgs, options?: pulumi.ComponentResourceOptions) {
     super(componentToken("GpuContainer"), name, {}, options);
@@ -139,7 +143,7 @@ export class GpuContainer extends pulumi.ComponentResource {
       {
         parent: this,
         protect: settings.protect,
-        dependsOn: [args.template],
+        dependsOn: [args.template, ...args.after],
         ignoreChanges: NOT_THE_PROVIDERS,
         // T1: create-before-delete would adopt the old container and then delete it.
         deleteBeforeReplace: true,
@@ -155,6 +159,7 @@ export class GpuContainer extends pulumi.ComponentResource {
       if (step) last = new RemoteStep(context, step, { ...inside, dependsOn: [last] });
     }
 
+    this.last = last;
     this.vmId = container.vmId.apply((vmId) => vmId ?? settings.vmId);
     this.address = pulumi.output(network.address.split("/")[0] ?? "");
     this.registerOutputs({ vmId: this.vmId, address: this.address });

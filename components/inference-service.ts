@@ -8,6 +8,8 @@ export interface InferenceServiceArgs {
   readonly context: StepContext;
   /** A changed argument, environment, model or driver restarts the server and holds it to its gate again. */
   readonly plan: InferenceServicePlan;
+  /** What must be done first. */
+  readonly after: readonly pulumi.Resource[];
   /** The container goes: nothing is dialled to stop the service. */
   readonly deletedWith: pulumi.Resource;
 }
@@ -22,7 +24,11 @@ export class InferenceService extends pulumi.ComponentResource {
   constructor(name: string, args: InferenceServiceArgs, options?: pulumi.ComponentResourceOptions) {
     super(componentToken("InferenceService"), name, {}, options);
     const { plan } = args;
-    const service = new RemoteStep(args.context, plan.step, { parent: this, deletedWith: args.deletedWith });
+    const service = new RemoteStep(args.context, plan.step, {
+      parent: this,
+      dependsOn: [...args.after],
+      deletedWith: args.deletedWith,
+    });
     this.url = service.facts.apply(() => plan.url);
     this.probeCommand = service.facts.apply(() => plan.probeCommand);
     this.registerOutputs({ url: this.url, probeCommand: this.probeCommand });

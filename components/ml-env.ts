@@ -8,6 +8,8 @@ export interface MlEnvArgs {
   readonly context: StepContext;
   /** A changed lock builds a new environment beside the old one; services on it restart. */
   readonly plan: EnvironmentPlan;
+  /** What must be done first. */
+  readonly after: readonly pulumi.Resource[];
   /** The container goes: nothing is dialled to take the environment away. */
   readonly deletedWith: pulumi.Resource;
 }
@@ -16,13 +18,16 @@ export interface MlEnvArgs {
 export class MlEnv extends pulumi.ComponentResource {
   /** Content address of the environment in use. */
   public readonly digest: pulumi.Output<string>;
+  public readonly last: pulumi.Resource;
 
   constructor(name: string, args: MlEnvArgs, options?: pulumi.ComponentResourceOptions) {
     super(componentToken("MlEnv"), name, {}, options);
     const built = new RemoteStep(args.context, args.plan.step, {
       parent: this,
+      dependsOn: [...args.after],
       deletedWith: args.deletedWith,
     });
+    this.last = built;
     this.digest = built.facts.apply((facts) => String(facts.digest));
     this.registerOutputs({ digest: this.digest });
   }

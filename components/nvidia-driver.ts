@@ -19,6 +19,8 @@ export class NvidiaDriver extends pulumi.ComponentResource {
   public readonly version: pulumi.Output<string>;
   /** Kernel release that the host runs. */
   public readonly kernel: pulumi.Output<string>;
+  /** The last step: whoever needs the GPUs, or a host that is not about to reboot, waits for it. */
+  public readonly last: pulumi.Resource;
 
   constructor(name: string, args: NvidiaDriverArgs, options?: pulumi.ComponentResourceOptions) {
     super(componentToken("NvidiaDriver"), name, {}, options);
@@ -36,7 +38,7 @@ export class NvidiaDriver extends pulumi.ComponentResource {
     run(kernelReady);
     const installed = run(install);
     const loaded = run(ready);
-    run(boot);
+    this.last = run(boot);
     this.version = installed.facts.apply((facts) => String(facts.version));
     this.kernel = loaded.facts.apply((facts) => String(facts.kernel));
     this.registerOutputs({ version: this.version, kernel: this.kernel });
