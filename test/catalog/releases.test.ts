@@ -6,6 +6,9 @@ import { findFlag, loadRelease, NEWEST_RELEASE, readArguments, RELEASES } from "
 import { addRelease, RELEASES_FOLDER } from "../../cli/catalog";
 import { parseWithRelease, whyUnavailable } from "./wheels";
 
+// The first run downloads the wheels.
+jest.setTimeout(300_000);
+
 /** Tests that need the wheels of two releases, the oldest and the newest. */
 const REPEATED = ["0.5.9", "0.5.23"];
 const reason = REPEATED.map(whyUnavailable).find((why) => why !== undefined);

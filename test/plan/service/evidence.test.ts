@@ -2,6 +2,9 @@ import { RELEASES } from "../../../catalog";
 import { parseWithRelease, whyUnavailable } from "../../catalog/wheels";
 import { LAB, leftToPlan, planned, SYSTEM_A, SYSTEM_B, SYSTEM_C } from "./support";
 
+// The first run downloads the wheels.
+jest.setTimeout(300_000);
+
 /**
  * The releases that the stacks use, and those on both sides of a changed spelling. ALL_RELEASES=1 takes all of the
  * catalog, which downloads about 310 MB of wheels once.
