@@ -90,7 +90,6 @@ describe("the resources of a stack", () => {
     expect([...new Set(top.map(({ type }) => type))].sort()).toEqual([
       "proxmoxve:download/file:File",
       "pulumi:providers:proxmoxve",
-      "pulumi:pulumi:Stack",
     ]);
   });
 
