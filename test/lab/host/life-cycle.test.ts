@@ -41,7 +41,9 @@ describe("a lab host's life", () => {
 
   test("it reboots when it is told to inside: another boot id, the disk kept, /run gone", () => {
     const before = lab.ok("wait", "pve1").trim();
-    host("echo kept >/root/file; touch /run/gone; systemd-run -q --on-active=0.5 --timer-property=AccuracySec=100ms systemctl reboot");
+    host(
+      "echo kept >/root/file; touch /run/gone; systemd-run -q --on-active=0.5 --timer-property=AccuracySec=100ms systemctl reboot",
+    );
     const after = lab.ok("wait", "pve1", before).trim();
     expect(after).not.toBe(before);
     expect(host(`${bootId}; cat /root/file; ls /run/gone`).stdout).toContain(
