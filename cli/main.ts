@@ -1,11 +1,14 @@
 /** `./stack`: a thin layer over config/ and plan/. Each verb loads only what it needs. */
 import { createRequire } from "node:module";
+import path from "node:path";
 import { Command, CommanderError } from "commander";
 import { EXIT, UsageError, type ExitCode } from "./exit-codes";
 
 /** Loads the file of one verb when it is asked for: most verbs need a fraction of the program. */
 const loadFile = createRequire(__filename);
 const verb = <T>(name: string): T => loadFile(`./${name}`) as T;
+
+const PROJECT_DIRECTORY = path.join(__dirname, "..");
 
 const EXIT_CODES = `
 Exit codes: 0 fine, 1 problems found or refused, 2 differs, 3 used wrongly, 4 a machine could not be reached.
@@ -57,6 +60,31 @@ function build(finish: (code: ExitCode) => void): Command {
       process.stdout.write(output);
       process.stderr.write(errors);
       finish(exitCode as ExitCode);
+    });
+
+  program
+    .command("describe-model <REPO>")
+    .description(
+      "read a model's facts from the hub and write models/<owner>--<name>.json, for models that the catalog lacks",
+    )
+    .option("--revision <COMMIT>", "commit of the repository; default: the newest")
+    .option("--endpoint <URL>", "address of the model hub")
+    .option("--json", "print the facts")
+    .action(async (repo: string, options: { revision?: string; endpoint?: string; json?: boolean }) => {
+      const { describeModel } = verb<typeof import("./describe-model")>("describe-model");
+      const { json, ...wanted } = options;
+      const {
+        file,
+        facts,
+        catalog: name,
+      } = await describeModel(repo, {
+        ...wanted,
+        projectDirectory: PROJECT_DIRECTORY,
+      });
+      process.stdout.write(
+        json === true ? `${JSON.stringify({ file, catalog: name ?? null, facts }, null, 2)}\n` : `${file}\n`,
+      );
+      if (name !== undefined) process.stderr.write(`the catalog knows this model as ${name}, which wins\n`);
     });
 
   const catalog = program.command("catalog").description("what is known about SGLang releases");

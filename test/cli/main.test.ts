@@ -250,7 +250,7 @@ test.each([
 });
 
 test("--help of every verb exits 0 and names its arguments", async () => {
-  for (const verb of ["check", "render", "explain", "judge"]) {
+  for (const verb of ["check", "render", "explain", "judge", "describe-model"]) {
     const { code, stdout } = await stack(verb, "--help");
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^Usage: stack ${verb} `));
