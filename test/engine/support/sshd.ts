@@ -55,7 +55,7 @@ export class Sshd {
     }
   }
 
-  /** End the server and every session of it. */
+  /** End the server. A session ends with its connection. */
   async stop(): Promise<void> {
     const child = this.process;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;

@@ -1,0 +1,158 @@
+import { join } from "node:path";
+import { CommandFixture, errorOf } from "./support/command-fixture";
+import { CommandProvider, secret } from "./support/command-provider";
+import { describeWith } from "./support/requirement";
+import { freePort, Sshd, sshdMissing } from "./support/sshd";
+import { TcpRelay } from "./support/tcp-relay";
+
+describeWith(sshdMissing(), "SSH connections of the command provider's stand-in", () => {
+  const fixture = CommandFixture.inGroup();
+
+  describe("dialling", () => {
+    test("dialErrorLimit 3 makes four attempts, waiting 100 ms and then half as long again each time", async () => {
+      const closing = await TcpRelay.start(undefined);
+      const target = secret(fixture.sshd.connection({ port: closing.port, dialErrorLimit: 3 }));
+      const messages = await fixture.messagesOf(async () => {
+        const error = await errorOf(fixture.provider.create({ connection: target, create: "true" }));
+        expect(error).toMatch(/^after 3 failed attempts: ssh: handshake failed: /);
+      });
+      await closing.stop();
+
+      expect(messages).toEqual([1, 2, 3].map((n) => `info: Dial ${n}/3 failed: retrying`));
+      const waits = closing.arrivals.slice(1).map((time, n) => time - (closing.arrivals[n] ?? NaN));
+      expect(waits).toHaveLength(3);
+      // Timers may fire a millisecond early.
+      waits.forEach((wait, n) => expect(wait).toBeGreaterThanOrEqual(100 * 1.5 ** n - 2));
+      expect(waits[0]).toBeLessThan(500);
+    });
+
+    test("dialErrorLimit 0 makes one attempt", async () => {
+      const port = await freePort();
+      const error = await errorOf(fixture.run("true", { connection: fixture.connection({ port }) }));
+      expect(error).toBe(`after 0 failed attempts: dial tcp 127.0.0.1:${port}: connect: connection refused`);
+    });
+
+    test("dialErrorLimit -1 goes on until the host answers", async () => {
+      const late = await Sshd.start();
+      await late.stop();
+      const messages = await fixture.messagesOf(async () => {
+        const running = fixture.provider.create({
+          connection: secret(late.connection({ dialErrorLimit: -1 })),
+          create: "echo up",
+        });
+        await new Promise((resolve) => setTimeout(resolve, 150));
+        await late.resume();
+        expect((await running).stdout).toBe("up");
+      });
+      await late.remove();
+      expect(messages[0]).toBe("info: Dial 1/inf failed: retrying");
+    });
+
+    test("customTimeouts end the dialling", async () => {
+      const port = await freePort();
+      const endless = fixture.connection({ port, dialErrorLimit: -1 });
+      const started = Date.now();
+      const error = await errorOf(
+        fixture.provider.create({ connection: endless, create: "true" }, { timeout: 1 }),
+      );
+      expect(error).toBe("context deadline exceeded");
+      expect(Date.now() - started).toBeGreaterThanOrEqual(1000);
+      expect(Date.now() - started).toBeLessThan(2500);
+    });
+
+    test("customTimeouts do not interrupt a command that runs", async () => {
+      const create = "sleep 1.2; echo done";
+      const state = await fixture.provider.create(
+        { connection: fixture.connection(), create },
+        { timeout: 1 },
+      );
+      expect(state.stdout).toBe("done");
+    });
+
+    test("a cancelled run stops dialling", async () => {
+      const other = await CommandProvider.start();
+      const endless = secret(fixture.sshd.connection({ port: await freePort(), dialErrorLimit: -1 }));
+      const dialling = errorOf(other.create({ connection: endless, create: "true" }));
+      await other.cancel();
+      expect(await dialling).toBe("context canceled");
+      await other.stop();
+    });
+
+    test("one connection an operation, which stays open until the provider ends", async () => {
+      const other = await CommandProvider.start();
+      const [before, open] = [fixture.relay.connections, fixture.relay.openConnections];
+      const state = await other.create({ connection: fixture.connection(), create: "true", delete: "true" });
+      await other.update(state, { ...state, create: "true # again" });
+      await other.delete(state);
+      expect(fixture.relay.connections - before).toBe(3);
+      expect(fixture.relay.openConnections - open).toBe(3);
+
+      expect(await other.stop()).toBe(0);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(fixture.relay.openConnections - open).toBe(0);
+    });
+
+    test("by way of a proxy", async () => {
+      const connections = await fixture.connectionsOf(async () => {
+        const proxy = fixture.sshd.connection({ port: fixture.relay.port });
+        const state = await fixture.run("echo through", {
+          connection: secret(fixture.sshd.connection({ proxy })),
+        });
+        expect(state.stdout).toBe("through");
+      });
+      expect(connections).toBe(1);
+    });
+
+    test("an error on the way to a proxy says so", async () => {
+      const port = await freePort();
+      const proxy = fixture.sshd.connection({ port });
+      const error = await errorOf(
+        fixture.run("true", { connection: secret(fixture.sshd.connection({ proxy })) }),
+      );
+      expect(error).toMatch(/^proxy: after 0 failed attempts: dial tcp .*: connect: connection refused$/);
+    });
+  });
+
+  describe("keys", () => {
+    test("another host key than the connection's is refused", async () => {
+      const stranger = await Sshd.start();
+      const error = await errorOf(
+        fixture.run("true", { connection: fixture.connection({ hostKey: stranger.hostKey }) }),
+      );
+      await stranger.remove();
+      expect(error).toBe("after 0 failed attempts: ssh: handshake failed: ssh: host key mismatch");
+    });
+
+    test("without a host key in the connection any host is accepted", async () => {
+      expect(
+        (await fixture.run("echo in", { connection: fixture.connection({ hostKey: null }) })).stdout,
+      ).toBe("in");
+    });
+
+    test("a host key that is none is refused before any dial", async () => {
+      const connections = await fixture.connectionsOf(async () => {
+        const error = await errorOf(
+          fixture.run("true", { connection: fixture.connection({ hostKey: "ssh-ed25519 xyz" }) }),
+        );
+        expect(error).toBe("failed to parse host key: ssh: no key found");
+      });
+      expect(connections).toBe(0);
+    });
+
+    test("a user key that the host does not know is refused", async () => {
+      const stranger = await Sshd.start();
+      const error = await errorOf(
+        fixture.run("true", { connection: fixture.connection({ privateKey: stranger.privateKey }) }),
+      );
+      await stranger.remove();
+      expect(error).toMatch(/ssh: unable to authenticate, attempted methods \[none publickey\]/);
+    });
+
+    test("an SSH agent that does not answer is an error even beside a private key", async () => {
+      const other = await CommandProvider.start({ SSH_AUTH_SOCK: join(fixture.sshd.folder, "no-agent") });
+      const error = await errorOf(other.create({ connection: fixture.connection(), create: "true" }));
+      await other.stop();
+      expect(error).toMatch(/^dial unix .*no-agent: /);
+    });
+  });
+});
