@@ -165,7 +165,15 @@ def tokenizer_files(vocabulary):
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     alphabet = [chr(byte) for byte in printable] + [chr(256 + n) for n in range(256 - len(printable))]
     added = [
-        {"id": number, "content": token, "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+        {
+            "id": number,
+            "content": token,
+            "special": True,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+        }
         for number, token in enumerate(SPECIAL_TOKENS)
     ]
     words = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *alphabet])}

@@ -78,7 +78,9 @@ class Handler(BaseHTTPRequestHandler):
         for pattern, action in ((API, self.send_listing), (RESOLVE, self.send_resolved), (LFS, self.send_stored)):
             match = pattern.match(url.path)
             if match:
-                action({key: unquote(value) if value else value for key, value in match.groupdict().items()}, parse_qs(url.query))
+                action(
+                    {key: unquote(value) if value else value for key, value in match.groupdict().items()}, parse_qs(url.query)
+                )
                 return
         raise RefusedError(404, None, f"Cannot {self.command} {url.path}")
 
@@ -97,7 +99,9 @@ class Handler(BaseHTTPRequestHandler):
         found = self.server.repositories.get(name)
         if found is None:
             known = self.has_access() is not None
-            raise RefusedError(404 if known else 401, "RepoNotFound", "Repository not found" if known else "Invalid username or password.")
+            raise RefusedError(
+                404 if known else 401, "RepoNotFound", "Repository not found" if known else "Invalid username or password."
+            )
         return found
 
     def require_access(self, repository):
@@ -107,8 +111,12 @@ class Handler(BaseHTTPRequestHandler):
             return
         text = f"Access to model {repository.name} is restricted"
         if access is None:
-            raise RefusedError(401, "GatedRepo", f"{text}. You must have access to it and be authenticated to access it. Please log in.")
-        raise RefusedError(403, "GatedRepo", f"{text} and you are not in the authorized list. Visit /{repository.name} to ask for access.")
+            raise RefusedError(
+                401, "GatedRepo", f"{text}. You must have access to it and be authenticated to access it. Please log in."
+            )
+        raise RefusedError(
+            403, "GatedRepo", f"{text} and you are not in the authorized list. Visit /{repository.name} to ask for access."
+        )
 
     def file(self, repository, commit, path):
         """One file of a commit, as the fault file wants it. Raises MissingError for an unknown path."""

@@ -36,7 +36,9 @@ class Handler(BaseHTTPRequestHandler):
             if error.status == 404:
                 self.send_text(404, str(error))
             else:
-                self.send_text(502, f"the lab's package index relay has nothing kept for {path}, and its upstream failed: {error}")
+                self.send_text(
+                    502, f"the lab's package index relay has nothing kept for {path}, and its upstream failed: {error}"
+                )
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 

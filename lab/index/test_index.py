@@ -54,7 +54,12 @@ class FakeUpstream(BaseHTTPRequestHandler):
             self.send_error(404)
         elif "json" in self.headers.get("Accept", "") and self.server.speaks_json:
             entries = [
-                {"filename": n, "url": f"../../packages/{n}", "hashes": {"sha256": hashlib.sha256(d).hexdigest()}, "requires-python": ">=3.8"}
+                {
+                    "filename": n,
+                    "url": f"../../packages/{n}",
+                    "hashes": {"sha256": hashlib.sha256(d).hexdigest()},
+                    "requires-python": ">=3.8",
+                }
                 for n, d in found.items()
             ]
             self.send(json.dumps({"name": parts[1], "files": entries}).encode(), JSON_TYPE)
@@ -211,8 +216,21 @@ class IndexTest(unittest.TestCase):
 
     def test_pip_installs_from_it(self):
         target = self.folder / "target"
-        command = [sys.executable, "-m", "pip", "install", "--isolated", "--quiet", "--no-cache-dir", "--target", str(target),
-                   "--index-url", f"http://127.0.0.1:{self.port}/simple/", "sglang==0.5.11", "some-thing"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--isolated",
+            "--quiet",
+            "--no-cache-dir",
+            "--target",
+            str(target),
+            "--index-url",
+            f"http://127.0.0.1:{self.port}/simple/",
+            "sglang==0.5.11",
+            "some-thing",
+        ]
         subprocess.run(command, check=True, capture_output=True, timeout=60)
         self.assertEqual((target / "sglang.py").read_text(), "stand_in = True\n")
         self.assertTrue((target / "some_thing.py").exists())

@@ -7,7 +7,11 @@ import json
 import sys
 import urllib.request
 
-PLATFORMS = ("manylinux_2_17_x86_64.manylinux2014_x86_64", "manylinux_2_17_aarch64.manylinux2014_aarch64", "manylinux_2_28_aarch64")
+PLATFORMS = (
+    "manylinux_2_17_x86_64.manylinux2014_x86_64",
+    "manylinux_2_17_aarch64.manylinux2014_aarch64",
+    "manylinux_2_28_aarch64",
+)
 ACCEPT = {"Accept": "application/vnd.pypi.simple.v1+json"}
 
 
@@ -23,8 +27,10 @@ def main():
                 hashes[platform] = entry["hashes"]["sha256"]
     for machine in ("x86_64", "aarch64"):
         if not any(platform.endswith(machine) for platform in hashes):
-            sys.exit(f"lock_uv: uv {version} has no wheel for {machine} Linux; wheels of that version: "
-                     f"{[entry['filename'] for entry in files if entry['filename'].startswith(f'uv-{version}-')]}")
+            sys.exit(
+                f"lock_uv: uv {version} has no wheel for {machine} Linux; wheels of that version: "
+                f"{[entry['filename'] for entry in files if entry['filename'].startswith(f'uv-{version}-')]}"
+            )
     print("# Made by lab/serving/lock --uv; the steps install uv from it with pip --require-hashes.")
     print(f"uv=={version} \\")
     print(" \\\n".join(f"    --hash=sha256:{value}" for value in sorted(hashes.values())))

@@ -63,7 +63,9 @@ def contents(version):
     files["sglang/_release.json"] = (json.dumps(table, sort_keys=True, indent=1) + "\n").encode()
     information = f"sglang-{version}.dist-info"
     files[f"{information}/METADATA"] = metadata(version, data).encode()
-    files[f"{information}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: proxmox-gpu-stack lab\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[f"{information}/WHEEL"] = (
+        b"Wheel-Version: 1.0\nGenerator: proxmox-gpu-stack lab\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    )
     files[f"{information}/entry_points.txt"] = ENTRY_POINTS.encode()
     return files
 

@@ -27,7 +27,10 @@ CARDS = (
     ("GPU-8e05d9b4-21c7-4f3a-a2e8-5d6b90f7c3d2", "00000000:61:00.0"),
 )
 SPECULATION = [
-    "--speculative-algorithm=NEXTN", "--speculative-num-steps=3", "--speculative-eagle-topk=1", "--speculative-num-draft-tokens=4",
+    "--speculative-algorithm=NEXTN",
+    "--speculative-num-steps=3",
+    "--speculative-eagle-topk=1",
+    "--speculative-num-draft-tokens=4",
 ]
 HYBRID = ["--mamba-scheduler-strategy=extra_buffer"]
 FAST = 0.006
@@ -140,8 +143,13 @@ class Server:
         command = [sys.executable, "-m", "sglang.launch_server", *standard, "--port", str(port), *arguments]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                command, env=machine.environment(version, scale) | environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                cwd=machine.folder, start_new_session=True,
+                command,
+                env=machine.environment(version, scale) | environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=machine.folder,
+                start_new_session=True,
             )
 
     def output(self):
@@ -151,7 +159,9 @@ class Server:
     def children(self):
         """{name: process id} of its children, by the names that ps shows."""
         found = {}
-        listed = subprocess.run(["ps", "--ppid", str(self.process.pid), "-o", "pid=,comm="], capture_output=True, text=True).stdout
+        listed = subprocess.run(
+            ["ps", "--ppid", str(self.process.pid), "-o", "pid=,comm="], capture_output=True, text=True
+        ).stdout
         for line in listed.splitlines():
             pid, name = line.split(None, 1)
             found[name] = int(pid)

@@ -18,11 +18,17 @@ class AnswerTest(unittest.TestCase):
 
     def test_arithmetic(self):
         cases = {
-            "What is 2+2? Answer with the number only.": "4", "What is 17 times 23? Only the number.": "391",
-            "What is the sum of 12 and 30? Only the number.": "42", "What is seven times eight? Only the number.": "56",
-            "Compute (3 + 4) * 5, number only.": "35", "What is 144 divided by 12? Only the number.": "12",
-            "What is 15% of 200? Only the number.": "30", "What is 1,024 - 24? Only the number.": "1000",
-            "What is 5 minus 8? Only the number.": "-3", "What is 2 and 2? Only the number.": "4", "What is 7 / 2? Only the number.": "3.5",
+            "What is 2+2? Answer with the number only.": "4",
+            "What is 17 times 23? Only the number.": "391",
+            "What is the sum of 12 and 30? Only the number.": "42",
+            "What is seven times eight? Only the number.": "56",
+            "Compute (3 + 4) * 5, number only.": "35",
+            "What is 144 divided by 12? Only the number.": "12",
+            "What is 15% of 200? Only the number.": "30",
+            "What is 1,024 - 24? Only the number.": "1000",
+            "What is 5 minus 8? Only the number.": "-3",
+            "What is 2 and 2? Only the number.": "4",
+            "What is 7 / 2? Only the number.": "3.5",
         }
         self.assertEqual({question: self.answer(question) for question in cases}, cases)
 
@@ -48,7 +54,11 @@ class AnswerTest(unittest.TestCase):
             self.assertEqual(len(set(sentences)), len(sentences))
 
     def test_tokens_put_together_are_the_text(self):
-        for text in ("Hello, Wörld! 12345 + x_1\n\n```python\ndef f():\n    return 'é'\n```", "  two  spaces ", "日本語 テスト"):
+        for text in (
+            "Hello, Wörld! 12345 + x_1\n\n```python\ndef f():\n    return 'é'\n```",
+            "  two  spaces ",
+            "日本語 テスト",
+        ):
             self.assertEqual("".join(tokens.split(text)), text)
 
 

@@ -59,7 +59,12 @@ class BehaviourTest(unittest.TestCase):
         self.assertEqual(server.get("/server_info")["attention_backend"], "flashmla")
 
     def test_a_condition_limits_it_to_servers_with_an_argument(self):
-        self.machine.behave([{"when": {"attention_backend": "flashinfer"}, "text": "both-null"}, {"when": {"version": "0.5.9"}, "start": "crash"}])
+        self.machine.behave(
+            [
+                {"when": {"attention_backend": "flashinfer"}, "text": "both-null"},
+                {"when": {"version": "0.5.9"}, "start": "crash"},
+            ]
+        )
         self.assertEqual(self.start("--attention-backend=triton").say("What is 2+2?"), "2 + 2 = 4.")
         self.assertIsNone(self.start("--attention-backend=flashinfer").say("What is 2+2?"))
 
@@ -103,7 +108,9 @@ class BehaviourTest(unittest.TestCase):
         self.machine.warm_caches("0.5.9")
         for backend, text in (("flashinfer", "The user is asking"), ("triton", "lambda lambda")):
             server = self.machine.start(f"--attention-backend={backend}", *SPECULATION, version="0.5.9").wait_until_healthy()
-            self.assertGreater(server.chat("What is 2+2?", max_tokens=150)["choices"][0]["message"]["reasoning_content"].count(text), 2)
+            self.assertGreater(
+                server.chat("What is 2+2?", max_tokens=150)["choices"][0]["message"]["reasoning_content"].count(text), 2
+            )
 
 
 if __name__ == "__main__":

@@ -26,7 +26,10 @@ class FlagsTest(unittest.TestCase):
     def parse(self, version, *arguments):
         """(exit status, parsed arguments or the error's last line)."""
         done = subprocess.run(
-            [sys.executable, "-c", PARSE], input=json.dumps(["--model-path=/m", *arguments]), capture_output=True, text=True,
+            [sys.executable, "-c", PARSE],
+            input=json.dumps(["--model-path=/m", *arguments]),
+            capture_output=True,
+            text=True,
             env={"PYTHONPATH": str(unpacked(version))},
         )
         return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
@@ -34,7 +37,9 @@ class FlagsTest(unittest.TestCase):
     def test_every_release_takes_the_service_in_its_own_spelling(self):
         for version in wheel.releases():
             spelling = OLD if wheel.version_key(version) < [0, 5, 14] else NEW
-            status, parsed = self.parse(version, *SPECULATION, spelling, "--tp-size=2", "--enable-metrics", "--kv-cache-dtype=bf16")
+            status, parsed = self.parse(
+                version, *SPECULATION, spelling, "--tp-size=2", "--enable-metrics", "--kv-cache-dtype=bf16"
+            )
             self.assertEqual(status, 0, f"{version}: {parsed}")
             self.assertEqual((parsed["tp_size"], parsed["enable_metrics"], parsed["port"]), (2, True, 30000))
 
@@ -61,7 +66,9 @@ class FlagsTest(unittest.TestCase):
         self.assertEqual(self.parse("0.5.14", "--speculative-algorithm=NEXTEN")[0], 0)
 
     def test_lists_json_and_suffixed_numbers_are_read(self):
-        status, parsed = self.parse("0.5.11", "--cuda-graph-bs", "1", "2", "--context-length=32k", '--mm-process-config={"image": {}}')
+        status, parsed = self.parse(
+            "0.5.11", "--cuda-graph-bs", "1", "2", "--context-length=32k", '--mm-process-config={"image": {}}'
+        )
         self.assertEqual(status, 0)
         self.assertEqual((parsed["cuda_graph_bs"], parsed["context_length"]), ([1, 2], 32000))
         self.assertEqual(parsed["mm_process_config"], {"image": {}})
@@ -74,7 +81,9 @@ class FlagsTest(unittest.TestCase):
 
     def test_a_missing_model_path_is_refused(self):
         done = subprocess.run(
-            [sys.executable, "-c", "from sglang import flags; flags.parse([])"], capture_output=True, text=True,
+            [sys.executable, "-c", "from sglang import flags; flags.parse([])"],
+            capture_output=True,
+            text=True,
             env={"PYTHONPATH": str(unpacked("0.5.11"))},
         )
         self.assertEqual(done.returncode, 2)
@@ -95,7 +104,10 @@ class ChecksTest(unittest.TestCase):
         self.assertIn(text, output)
 
     def test_speculation_without_extra_buffer(self):
-        text = "Speculative decoding for Qwen3_5ForConditionalGeneration is not compatible with radix cache when using --mamba-scheduler-strategy no_buffer"
+        text = (
+            "Speculative decoding for Qwen3_5ForConditionalGeneration is not compatible with radix cache when using "
+            "--mamba-scheduler-strategy no_buffer"
+        )
         self.refused("ValueError: " + text, *SPECULATION)
         self.refused(text, *SPECULATION, "--mamba-scheduler-strategy=no_buffer")
         self.refused(text, *SPECULATION, *HYBRID, version="0.5.10")
@@ -114,7 +126,9 @@ class ChecksTest(unittest.TestCase):
 
     def test_other_linear_attention_with_extra_buffer(self):
         arguments = ["--mamba-radix-cache-strategy=extra_buffer", "--linear-attn-backend=flashinfer"]
-        self.refused("extra_buffer is not supported for Qwen3_5ForConditionalGeneration; use no_buffer.", *arguments, version="0.5.23")
+        self.refused(
+            "extra_buffer is not supported for Qwen3_5ForConditionalGeneration; use no_buffer.", *arguments, version="0.5.23"
+        )
 
     def test_trtllm_mha_by_release_and_card(self):
         arguments = [*HYBRID, "--attention-backend=trtllm_mha"]
@@ -135,7 +149,9 @@ class ChecksTest(unittest.TestCase):
         self.refused("served_model_name cannot contain a colon", "--served-model-name=a:b")
 
     def test_a_model_directory_that_is_not_there_or_empty(self):
-        self.refused("Repo id must be in the form 'repo_name' or 'namespace/repo_name': '/nowhere/x'", "--model-path=/nowhere/x")
+        self.refused(
+            "Repo id must be in the form 'repo_name' or 'namespace/repo_name': '/nowhere/x'", "--model-path=/nowhere/x"
+        )
         empty = self.machine.folder / "empty"
         empty.mkdir()
         self.refused(f"Unrecognized model in {empty}.", f"--model-path={empty}")

@@ -33,9 +33,19 @@ class HttpTest(unittest.TestCase):
     def test_server_info_shows_resolved_arguments(self):
         info = self.server.get("/server_info")
         expected = {
-            "version": "0.5.11", "speculative_algorithm": "EAGLE", "max_running_requests": 48, "attention_backend": "flashinfer",
-            "mamba_scheduler_strategy": "extra_buffer", "tp_size": 2, "mem_fraction_static": 0.8, "status": "ready", "device": "cuda",
-            "enable_metrics": True, "context_length": None, "served_model_name": "tiny", "kv_cache_dtype": "auto",
+            "version": "0.5.11",
+            "speculative_algorithm": "EAGLE",
+            "max_running_requests": 48,
+            "attention_backend": "flashinfer",
+            "mamba_scheduler_strategy": "extra_buffer",
+            "tp_size": 2,
+            "mem_fraction_static": 0.8,
+            "status": "ready",
+            "device": "cuda",
+            "enable_metrics": True,
+            "context_length": None,
+            "served_model_name": "tiny",
+            "kv_cache_dtype": "auto",
         }
         self.assertEqual({key: info[key] for key in expected}, expected)
         self.assertEqual(info["internal_states"][0]["context_length"], 262144)
@@ -50,7 +60,12 @@ class HttpTest(unittest.TestCase):
         self.assertEqual(self.server.get("/v1/models/tiny")["id"], "tiny")
         status, text = self.server.request("GET", "/v1/models/nope")
         self.assertEqual(status, 404)
-        error = {"message": "The model 'nope' does not exist", "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
+        error = {
+            "message": "The model 'nope' does not exist",
+            "type": "invalid_request_error",
+            "param": "model",
+            "code": "model_not_found",
+        }
         self.assertEqual(json.loads(text), {"error": error})
 
     def test_the_old_names_answer_and_are_reported(self):
@@ -106,7 +121,12 @@ class HttpTest(unittest.TestCase):
 
     def stream(self, **more):
         """The data lines of a streamed chat."""
-        body = {"model": "tiny", "messages": [{"role": "user", "content": "What is 2+2?"}], "temperature": 0, "stream": True} | more
+        body = {
+            "model": "tiny",
+            "messages": [{"role": "user", "content": "What is 2+2?"}],
+            "temperature": 0,
+            "stream": True,
+        } | more
         _, text = self.server.request("POST", "/v1/chat/completions", body)
         lines = [line.removeprefix("data: ") for line in text.split("\n\n") if line]
         self.assertEqual(lines[-1], "[DONE]")
@@ -145,7 +165,11 @@ class HttpTest(unittest.TestCase):
             ({"messages": messages, "max_tokens": -1}, "max_new_tokens must be at least 0, got -1.", "BadRequestError"),
             ({"messages": messages, "temperature": -1}, "temperature must be non-negative, got -1.0.", "BadRequestError"),
             ({"messages": []}, "Messages cannot be empty.", "BadRequestError"),
-            ({"messages": messages, "max_tokens": 10**6}, "Requested token count exceeds the model's maximum context length of 262144", "BadRequestError"),
+            (
+                {"messages": messages, "max_tokens": 10**6},
+                "Requested token count exceeds the model's maximum context length of 262144",
+                "BadRequestError",
+            ),
             ({"model": "tiny"}, "1 validation error:\n  {'type': 'missing', 'loc': ('body', 'messages')", "Bad Request"),
             ("{not json", "1 validation error:\n  {'type': 'json_invalid', 'loc': ('body', 1)", "Bad Request"),
         ]
@@ -154,7 +178,9 @@ class HttpTest(unittest.TestCase):
             self.assertEqual((status, error["object"], error["type"], error["code"]), (400, "error", kind, 400))
             self.assertTrue(error["message"].startswith(message), error["message"])
         status, error = self.post("/generate", {"sampling_params": {}})
-        self.assertEqual((status, error), (400, {"error": {"message": "Either text, input_ids or input_embeds should be provided."}}))
+        self.assertEqual(
+            (status, error), (400, {"error": {"message": "Either text, input_ids or input_embeds should be provided."}})
+        )
         status, error = self.post(chat, "{}", headers={"Content-Type": "text/plain"})
         self.assertIn("Only 'application/json' is allowed", error["message"])
 
@@ -162,11 +188,22 @@ class HttpTest(unittest.TestCase):
         self.server.chat("Say hello.")
         _, text = self.server.request("GET", "/metrics")
         names = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
-        wanted = ("prompt_tokens_total", "generation_tokens_total", "num_requests_total", "time_to_first_token_seconds",
-                  "e2e_request_latency_seconds", "max_total_num_tokens", "num_running_reqs", "spec_accept_length", "token_usage",
-                  "http_responses_total")
+        wanted = (
+            "prompt_tokens_total",
+            "generation_tokens_total",
+            "num_requests_total",
+            "time_to_first_token_seconds",
+            "e2e_request_latency_seconds",
+            "max_total_num_tokens",
+            "num_running_reqs",
+            "spec_accept_length",
+            "token_usage",
+            "http_responses_total",
+        )
         self.assertEqual([name for name in wanted if f"sglang:{name}" not in names], [])
-        counted = float(re.search(r'^sglang:num_requests_total\{engine_type="unified",model_name="tiny"\} (\S+)', text, re.MULTILINE)[1])
+        counted = float(
+            re.search(r'^sglang:num_requests_total\{engine_type="unified",model_name="tiny"\} (\S+)', text, re.MULTILINE)[1]
+        )
         self.assertGreaterEqual(counted, 1)
 
     def test_a_client_that_goes_away_ends_its_request(self):
@@ -185,7 +222,9 @@ class HttpTest(unittest.TestCase):
 
     def test_several_requests_run_side_by_side(self):
         begun, answers = time.monotonic(), []
-        threads = [threading.Thread(target=lambda: answers.append(self.server.say("Explain tides in detail."))) for _ in range(6)]
+        threads = [
+            threading.Thread(target=lambda: answers.append(self.server.say("Explain tides in detail."))) for _ in range(6)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

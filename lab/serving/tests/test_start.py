@@ -57,7 +57,10 @@ class StartTest(unittest.TestCase):
             used = int(re.search(rb"LAB_GPU_MIB=(\d+)", file.read())[1])
         self.assertGreater(used, 30000)
         self.assertLess(used, 49000)
-        held = [os.readlink(f"/proc/{children['sglang::schedul']}/fd/{fd}") for fd in os.listdir(f"/proc/{children['sglang::schedul']}/fd")]
+        held = [
+            os.readlink(f"/proc/{children['sglang::schedul']}/fd/{fd}")
+            for fd in os.listdir(f"/proc/{children['sglang::schedul']}/fd")
+        ]
         self.assertEqual(len([path for path in held if "/dev/nvidia" in path]), 1)
 
     def test_more_ranks_than_cards(self):
@@ -94,12 +97,18 @@ class StartTest(unittest.TestCase):
         text = "triton or trtllm_mha backend are the only supported backends on Blackwell GPUs for hybrid GDN models"
         self.dies(text, "--attention-backend=flashinfer", version="0.5.9")
         arguments = ["--mamba-radix-cache-strategy=extra_buffer", "--attention-backend=fa4"]
-        self.dies("backends are supported on Blackwell GPUs for hybrid GDN models. Got prefill=fa4, decode=fa4.", *arguments, version="0.5.18")
+        self.dies(
+            "backends are supported on Blackwell GPUs for hybrid GDN models. Got prefill=fa4, decode=fa4.",
+            *arguments,
+            version="0.5.18",
+        )
 
     def test_all_reduce_fusion_on_the_wrong_card(self):
         self.dies(
-            "FlashInfer allreduce fusion requires SM90 or SM10X NVIDIA GPUs.", "--enable-flashinfer-allreduce-fusion",
-            "--mamba-radix-cache-strategy=extra_buffer", version="0.5.14",
+            "FlashInfer allreduce fusion requires SM90 or SM10X NVIDIA GPUs.",
+            "--enable-flashinfer-allreduce-fusion",
+            "--mamba-radix-cache-strategy=extra_buffer",
+            version="0.5.14",
         )
 
     def test_pools_are_silently_sized_to_what_is_free(self):

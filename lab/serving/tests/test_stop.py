@@ -1,7 +1,7 @@
 """How the server ends: signals, drained and stuck, and children or parent killed."""
 
-import json
 import http.client
+import json
 import os
 import signal
 import threading

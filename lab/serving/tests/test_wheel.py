@@ -17,7 +17,9 @@ class WheelTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
             sums = []
             for folder in (one, two):
-                output = subprocess.run([SERVING / "build-wheel", "0.5.11", folder], check=True, capture_output=True, text=True).stdout
+                output = subprocess.run(
+                    [SERVING / "build-wheel", "0.5.11", folder], check=True, capture_output=True, text=True
+                ).stdout
                 sums.append(output.split()[0])
                 self.assertEqual(sums[-1], hashlib.sha256((Path(folder) / wheel.file_name("0.5.11")).read_bytes()).hexdigest())
             self.assertEqual(*sums)

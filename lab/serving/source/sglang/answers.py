@@ -6,8 +6,18 @@ import re
 from sglang import arithmetic, fluent, programs
 
 CAPITALS = {
-    "france": "Paris", "germany": "Berlin", "italy": "Rome", "spain": "Madrid", "austria": "Vienna", "japan": "Tokyo",
-    "norway": "Oslo", "portugal": "Lisbon", "greece": "Athens", "poland": "Warsaw", "sweden": "Stockholm", "canada": "Ottawa",
+    "france": "Paris",
+    "germany": "Berlin",
+    "italy": "Rome",
+    "spain": "Madrid",
+    "austria": "Vienna",
+    "japan": "Tokyo",
+    "norway": "Oslo",
+    "portugal": "Lisbon",
+    "greece": "Athens",
+    "poland": "Warsaw",
+    "sweden": "Stockholm",
+    "canada": "Ottawa",
 }
 REPEAT = re.compile(
     r"\b(?:repeat|say|write|copy)\b[^:\"]*(?:sentence|following|exactly|text|phrase|words)[^:\"]*[:\"]\s*\"?(?P<text>[^\"]+?)\"?\s*$",
@@ -68,7 +78,10 @@ def fact(question):
     country = (match[1] or match[2]).lower() if match else ""
     if country in CAPITALS:
         name = country.capitalize()
-        return f"The user asks for the capital of {name}. That is {CAPITALS[country]}.", f"The capital of {name} is {CAPITALS[country]}."
+        return (
+            f"The user asks for the capital of {name}. That is {CAPITALS[country]}.",
+            f"The capital of {name} is {CAPITALS[country]}.",
+        )
     if GREETING.search(question):
         return "The user greets me. A short and friendly reply is enough.", "Hello! How can I help you today?"
     return None

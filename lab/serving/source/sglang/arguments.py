@@ -78,7 +78,9 @@ def resolve_hybrid(arguments, model):
         return
     key, speculative = mamba_key(arguments), arguments["speculative_algorithm"]
     if arguments[key] == "auto":
-        wanted = is_between("0.5.14") and arguments["linear_attn_backend"] == "triton" and not arguments["disable_overlap_schedule"]
+        wanted = (
+            is_between("0.5.14") and arguments["linear_attn_backend"] == "triton" and not arguments["disable_overlap_schedule"]
+        )
         arguments[key] = "extra_buffer" if wanted else "no_buffer"
     if arguments[key] != "no_buffer" or arguments["disable_radix_cache"]:
         return

@@ -4,10 +4,7 @@ import ast
 import operator
 import re
 
-WORDS = {
-    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12,
-}
+WORDS = dict(zip("zero one two three four five six seven eight nine ten eleven twelve".split(), range(13), strict=True))
 PHRASES = (
     (r"\bsum of ([\d.]+) and ([\d.]+)", r"\1 + \2"),
     (r"\bproduct of ([\d.]+) and ([\d.]+)", r"\1 * \2"),
@@ -29,7 +26,11 @@ PHRASES = (
 )
 EXPRESSION = re.compile(r"[(\d][\d\s.()+*/-]*[\d)]")
 OPERATORS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
 }
 
 

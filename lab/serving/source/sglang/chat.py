@@ -98,7 +98,13 @@ def answer(chat, generate):
             "tool_calls": None,
         }
         choices.append(
-            {"index": index, "message": message, "logprobs": None, "finish_reason": finish, "matched_stop": matched_stop(finish)}
+            {
+                "index": index,
+                "message": message,
+                "logprobs": None,
+                "finish_reason": finish,
+                "matched_stop": matched_stop(finish),
+            }
         )
     return {
         "id": chat.id,
@@ -120,7 +126,9 @@ def stream(chat, generate):
 
     def delta(index, change, finish=None):
         inner = {"reasoning_content": None} | change
-        return chunk([{"index": index, "delta": inner, "logprobs": None, "finish_reason": finish, "matched_stop": matched_stop(finish)}])
+        return chunk(
+            [{"index": index, "delta": inner, "logprobs": None, "finish_reason": finish, "matched_stop": matched_stop(finish)}]
+        )
 
     completion, reasoning = 0, 0
     for index in range(chat.choices):

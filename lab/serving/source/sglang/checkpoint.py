@@ -8,7 +8,13 @@ from pathlib import Path
 
 from sglang.failures import ImitatedError
 
-GDN_KEYS = ("linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim", "linear_conv_kernel_dim")
+GDN_KEYS = (
+    "linear_num_key_heads",
+    "linear_num_value_heads",
+    "linear_key_head_dim",
+    "linear_value_head_dim",
+    "linear_conv_kernel_dim",
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,9 @@ def read(path):
                 "huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name' or 'namespace/repo_name': "
                 f"'{path}'. Use `repo_type` argument if needed."
             )
-        raise ImitatedError(f"OSError: {path} is not a local folder and is not a valid model identifier: the stand-in downloads nothing.")
+        raise ImitatedError(
+            f"OSError: {path} is not a local folder and is not a valid model identifier: the stand-in downloads nothing."
+        )
     config = read_json(f"{path}/config.json")
     if "model_type" not in config:
         raise ImitatedError(f"ValueError: Unrecognized model in {path}. Should have a `model_type` key in its config.json.")

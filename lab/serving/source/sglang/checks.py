@@ -116,7 +116,11 @@ def check_quantization(arguments, capability):
 def check_context(arguments, model):
     """A longer context than the checkpoint's, without the variable that allows it."""
     wanted, derived = arguments["context_length"], model.context_length
-    if wanted is None or wanted <= derived or os.environ.get("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") in ("1", "true", "True"):
+    if (
+        wanted is None
+        or wanted <= derived
+        or os.environ.get("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN") in ("1", "true", "True")
+    ):
         return
     raise ValueError(
         f"User-specified context_length ({wanted}) is greater than the derived context_length ({derived}). This may lead to "

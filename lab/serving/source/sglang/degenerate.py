@@ -9,11 +9,73 @@ import re
 
 ENDLESS = 4000
 FRAGMENTS = (
-    "isclaim", "iffer", " sequence", " att", "idring", "ITIONS", "anceves", "RA", " These", "ANTABILITY", "argev", "ention", " refers",
-    " Secondary", " impli", "edublish", " portion", "<tool_call>", "ine", " clearly", "here", " su", "DO", "license", "ason", " sing",
-    " patent", " pro", "OR", " PROM", " anLAR", "duc", " electronic", "ysiz", " others", " transl", "Opr", " version", "anently",
-    " saying", "ftericens", "orAR", " Jumber", "ding", " behalf", " implied", "Fuse", " singleg", "regate", "ach", "lication", "OLDER",
-    " changings", "eltic", "espon", "`", " identi", "%", "      ", "Fr", "aries", "SPL", "@ ", "g", " product.\n\n\n", " rem", "ModIf",
+    "isclaim",
+    "iffer",
+    " sequence",
+    " att",
+    "idring",
+    "ITIONS",
+    "anceves",
+    "RA",
+    " These",
+    "ANTABILITY",
+    "argev",
+    "ention",
+    " refers",
+    " Secondary",
+    " impli",
+    "edublish",
+    " portion",
+    "<tool_call>",
+    "ine",
+    " clearly",
+    "here",
+    " su",
+    "DO",
+    "license",
+    "ason",
+    " sing",
+    " patent",
+    " pro",
+    "OR",
+    " PROM",
+    " anLAR",
+    "duc",
+    " electronic",
+    "ysiz",
+    " others",
+    " transl",
+    "Opr",
+    " version",
+    "anently",
+    " saying",
+    "ftericens",
+    "orAR",
+    " Jumber",
+    "ding",
+    " behalf",
+    " implied",
+    "Fuse",
+    " singleg",
+    "regate",
+    "ach",
+    "lication",
+    "OLDER",
+    " changings",
+    "eltic",
+    "espon",
+    "`",
+    " identi",
+    "%",
+    "      ",
+    "Fr",
+    "aries",
+    "SPL",
+    "@ ",
+    "g",
+    " product.\n\n\n",
+    " rem",
+    "ModIf",
 )
 
 
@@ -33,8 +95,22 @@ def loop_word(question, _seed, thinking):
 def no_answer(question, seed, _thinking):
     """E-p3: reasoning that never comes to an end, so that the budget is spent and content stays null."""
     chooser = random.Random(f"{seed}/{question}")
-    starts = ("Let me consider", "Perhaps I should weigh", "It may help to recall", "I could also look at", "First I want to check")
-    subjects = ("the wording", "the units", "the previous step", "another approach", "the assumptions", "the small cases", "the limits")
+    starts = (
+        "Let me consider",
+        "Perhaps I should weigh",
+        "It may help to recall",
+        "I could also look at",
+        "First I want to check",
+    )
+    subjects = (
+        "the wording",
+        "the units",
+        "the previous step",
+        "another approach",
+        "the assumptions",
+        "the small cases",
+        "the limits",
+    )
     thoughts = (f"{chooser.choice(starts)} {chooser.choice(subjects)} number {n}." for n in range(1, ENDLESS // 8))
     return " ".join(thoughts), None
 

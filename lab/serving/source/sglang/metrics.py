@@ -17,20 +17,47 @@ class Metrics:
         self.registry = prometheus_client.CollectorRegistry()
         self._model = arguments["served_model_name"]
         common = ("engine_type", "model_name")
-        self.http = self._make(prometheus_client.Counter, "http_requests", "Total number of HTTP requests by endpoint and method",
-                               ("endpoint", "method"))
-        self.answers = self._make(prometheus_client.Counter, "http_responses",
-                                  "Total number of HTTP responses by endpoint and status code", ("endpoint", "method", "status_code"))
-        self.prompt_tokens = self._make(prometheus_client.Counter, "prompt_tokens", "Number of prefill tokens processed.", common)
-        self.generated = self._make(prometheus_client.Counter, "generation_tokens", "Number of generation tokens processed.", common)
+        self.http = self._make(
+            prometheus_client.Counter,
+            "http_requests",
+            "Total number of HTTP requests by endpoint and method",
+            ("endpoint", "method"),
+        )
+        self.answers = self._make(
+            prometheus_client.Counter,
+            "http_responses",
+            "Total number of HTTP responses by endpoint and status code",
+            ("endpoint", "method", "status_code"),
+        )
+        self.prompt_tokens = self._make(
+            prometheus_client.Counter, "prompt_tokens", "Number of prefill tokens processed.", common
+        )
+        self.generated = self._make(
+            prometheus_client.Counter, "generation_tokens", "Number of generation tokens processed.", common
+        )
         self.requests = self._make(prometheus_client.Counter, "num_requests", "Number of requests processed.", common)
         self.aborted = self._make(prometheus_client.Counter, "num_aborted_requests", "Number of requests aborted.", common)
-        self.first_token = self._make(prometheus_client.Histogram, "time_to_first_token_seconds",
-                                      "Histogram of time to first token in seconds.", common, buckets=LATENCIES)
-        self.duration = self._make(prometheus_client.Histogram, "e2e_request_latency_seconds",
-                                   "Histogram of End-to-end request latency in seconds", common, buckets=LATENCIES)
-        self.between = self._make(prometheus_client.Histogram, "inter_token_latency_seconds",
-                                  "Histogram of inter-token latency in seconds.", common, buckets=TOKEN_LATENCIES)
+        self.first_token = self._make(
+            prometheus_client.Histogram,
+            "time_to_first_token_seconds",
+            "Histogram of time to first token in seconds.",
+            common,
+            buckets=LATENCIES,
+        )
+        self.duration = self._make(
+            prometheus_client.Histogram,
+            "e2e_request_latency_seconds",
+            "Histogram of End-to-end request latency in seconds",
+            common,
+            buckets=LATENCIES,
+        )
+        self.between = self._make(
+            prometheus_client.Histogram,
+            "inter_token_latency_seconds",
+            "Histogram of inter-token latency in seconds.",
+            common,
+            buckets=TOKEN_LATENCIES,
+        )
         self.running = self._rank_gauge("num_running_reqs", "The number of running requests.", 0)
         self._fixed(arguments, model, plan)
 

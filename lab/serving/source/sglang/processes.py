@@ -40,7 +40,9 @@ def start(module, settings, descriptors):
     memory = os.memfd_create("settings", 0)
     os.write(memory, json.dumps(settings | {"parent": os.getpid()}).encode())
     try:
-        return subprocess.Popen([sys.executable, "-m", module, str(memory)], pass_fds=[memory, *descriptors], stdin=subprocess.DEVNULL)
+        return subprocess.Popen(
+            [sys.executable, "-m", module, str(memory)], pass_fds=[memory, *descriptors], stdin=subprocess.DEVNULL
+        )
     finally:
         os.close(memory)
 
@@ -87,6 +89,8 @@ class Family:
             for name, process in self.children.items():
                 code = process.poll()
                 if code is not None and not self._ending:
-                    log(f"Subprocess {name} (pid={process.pid}) crashed with exit code {code}. Triggering SIGQUIT for cleanup...")
+                    log(
+                        f"Subprocess {name} (pid={process.pid}) crashed with exit code {code}. Triggering SIGQUIT for cleanup..."
+                    )
                     self.kill_all()
             time.sleep(max(scaled(1), 0.02))

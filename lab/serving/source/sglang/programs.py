@@ -47,7 +47,12 @@ KNOWN = (
     (r"\bprime", "is_prime", PRIME, "It tries every divisor up to the square root of n, which is enough to find a factor."),
     (r"\bfactorial", "factorial", FACTORIAL, "It multiplies the numbers from two to n."),
     (r"\bfibonacci", "fibonacci", FIBONACCI, "It keeps only the last two numbers of the sequence."),
-    (r"\bpalindrome", "is_palindrome", PALINDROME, "It compares the letters with their reverse and ignores case and punctuation."),
+    (
+        r"\bpalindrome",
+        "is_palindrome",
+        PALINDROME,
+        "It compares the letters with their reverse and ignores case and punctuation.",
+    ),
     (r"\breverse", "reverse_text", REVERSE, "A slice with a step of minus one walks the text backwards."),
     (r"greatest common divisor|\bgcd\b", "greatest_common_divisor", DIVISOR, "This is the algorithm of Euclid."),
 )

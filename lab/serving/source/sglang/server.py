@@ -82,7 +82,9 @@ class Handler(BaseHTTPRequestHandler):
         self.raw = self.rfile.read(length)
         path = urlsplit(self.path).path
         if path in ALIASES:
-            log(f"Endpoint '{path}' is deprecated and will be removed in a future version. Please use '{ALIASES[path]}' instead.")
+            log(
+                f"Endpoint '{path}' is deprecated and will be removed in a future version. Please use '{ALIASES[path]}' instead."
+            )
         found = self.routes().get(ALIASES.get(path, path))
         if not self.is_authorized(path):
             self.send_json(401, {"error": "Unauthorized"})
@@ -143,20 +145,23 @@ class Handler(BaseHTTPRequestHandler):
     def read_body(self, required):
         """The JSON body. Raises BadRequestError in the words of the real server's validation."""
         if self.headers.get_content_type() != JSON_TYPE:
-            detail = "{'loc': ['header', 'content-type'], 'msg': \"Unsupported Media Type: Only 'application/json' is allowed\", 'type': 'value_error'}"
+            reason = "Unsupported Media Type: Only 'application/json' is allowed"
+            detail = {"loc": ["header", "content-type"], "msg": reason, "type": "value_error"}
             raise BadRequestError(f"1 validation error:\n  {detail}")
         try:
             body = json.loads(self.raw or b"null")
         except ValueError as error:
-            reason = str(error).split(":")[0]
-            raise BadRequestError(
-                f"1 validation error:\n  {{'type': 'json_invalid', 'loc': ('body', {getattr(error, 'pos', 0)}), 'msg': 'JSON decode error', "
-                f"'input': {{}}, 'ctx': {{'error': '{reason}'}}}}"
-            ) from error
+            detail = {
+                "type": "json_invalid",
+                "loc": ("body", getattr(error, "pos", 0)),
+                "msg": "JSON decode error",
+                "input": {},
+                "ctx": {"error": str(error).split(":")[0]},
+            }
+            raise BadRequestError(f"1 validation error:\n  {detail}") from error
         if not isinstance(body, dict) or (required and required not in body):
-            raise BadRequestError(
-                f"1 validation error:\n  {{'type': 'missing', 'loc': ('body', '{required}'), 'msg': 'Field required', 'input': {body!r}}}"
-            )
+            detail = {"type": "missing", "loc": ("body", required), "msg": "Field required", "input": body}
+            raise BadRequestError(f"1 validation error:\n  {detail}")
         return body
 
     def chat(self):
