@@ -19,18 +19,28 @@ def digest_of(path):
 
 
 class Store:
-    """A cache folder over an upstream index, and a folder of local wheels that win over it for their names."""
+    """A cache folder over an upstream index, and a folder of local wheels that win over it for their names.
 
-    def __init__(self, folder, upstream, local_wheels):
+    `make_wheels` fills that folder; it is called again before every listing of a local project, so that a running relay
+    serves what the sources make now."""
+
+    def __init__(self, folder, upstream, local_wheels, make_wheels=lambda: None):
         self.folder, self.upstream = Path(folder), upstream
-        self.local = self._read_local(Path(local_wheels)) if local_wheels else {}
+        self._wheels, self._make_wheels = Path(local_wheels), make_wheels
         self._locks, self._guard = {}, threading.Lock()
+        self.refresh()
         for name in ("pages", "files"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
 
-    def _read_local(self, wheels):
+    def refresh(self):
+        """Makes the local wheels anew and reads them."""
+        with self._lock("local wheels"):
+            self._make_wheels()
+            self.local = self._read_local()
+
+    def _read_local(self):
         projects = {}
-        for path in sorted(wheels.glob("*.whl")):
+        for path in sorted(self._wheels.glob("*.whl")):
             name = normalize(path.name.split("-")[0])
             entry = {
                 "filename": path.name,
@@ -49,6 +59,7 @@ class Store:
 
         Raises UpstreamError when there is nothing to offer."""
         if name in self.local:
+            self.refresh()
             return self.local[name]
         kept = self.folder / "pages" / f"{name}.json"
         try:

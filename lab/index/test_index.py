@@ -145,6 +145,14 @@ class IndexTest(unittest.TestCase):
         self.assertEqual(self.upstream.seen, [])
         self.assertEqual(self.get(files[0]["url"])[2], self.local)
 
+    def test_a_wheel_that_changed_is_served_as_it_is_now(self):
+        old = self.page("sglang")["files"][0]
+        changed = small_wheel("sglang", "0.5.11", "stand_in = 2\n")
+        (self.wheels / "sglang-0.5.11-py3-none-any.whl").write_bytes(changed)
+        new = self.page("sglang")["files"][0]
+        self.assertEqual(self.get(new["url"])[2], changed)
+        self.assertEqual(self.get(old["url"])[0], 404)
+
     def test_other_projects_are_relayed_with_their_python_requirement(self):
         for speaks_json in (True, False):
             self.upstream.speaks_json = speaks_json
