@@ -34,6 +34,8 @@ export interface Release {
   readonly pins: Readonly<Record<string, string>>;
   /** Every SGLANG_… and SGL_… name that its Python files mention. */
   readonly environment: readonly string[];
+  /** Paths of the HTTP server. */
+  readonly endpoints: readonly string[];
   readonly flags: readonly Flag[];
 }
 

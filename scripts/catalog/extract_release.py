@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Read an SGLang release's flags, pins and environment names from its own wheel.
+"""Read an SGLang release's flags, pins, environment names and endpoints from its own wheel.
 
   extract_release.py VERSION [--out FOLDER]   write FOLDER/VERSION.json (default: print it)
   extract_release.py VERSION --parse          read one JSON array of arguments a line on stdin and write
@@ -54,6 +54,7 @@ def describe(version):
         "requiresPython": requires_python,
         "pins": pins,
         "environment": release_wheel.environment_names(unpacked),
+        "endpoints": release_wheel.endpoints(unpacked),
         "flags": ask_parser(unpacked, [{"flags": True}])[0],
     }
 
@@ -65,7 +66,8 @@ def to_text(release):
         lines.append(f'  "{key}": {json.dumps(release[key])},')
     pins = [f"    {json.dumps(name)}: {json.dumps(pin)}" for name, pin in release["pins"].items()]
     lines += ['  "pins": {', ",\n".join(pins), "  },"]
-    lines += ['  "environment": [', ",\n".join(f"    {json.dumps(name)}" for name in release["environment"]), "  ],"]
+    for key in ("environment", "endpoints"):
+        lines += [f'  "{key}": [', ",\n".join(f"    {json.dumps(name)}" for name in release[key]), "  ],"]
     lines += ['  "flags": [', ",\n".join(f"    {json.dumps(flag)}" for flag in release["flags"]), "  ]", "}"]
     return "\n".join(lines) + "\n"
 

@@ -1,5 +1,6 @@
-"""One SGLang release's wheel: download, hash, unpacked Python files, metadata, names of environment variables."""
+"""One SGLang release's wheel: download, hash, unpacked files, metadata, environment variables, endpoints."""
 
+import ast
 import email.parser
 import hashlib
 import os
@@ -37,6 +38,8 @@ def pip_download(folder, arguments):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             words = (done.stderr or done.stdout).strip()
+            if "No module named pip" in words:
+                raise WheelError(f"{sys.executable} has no pip, which fetches the wheel: apt install python3-pip")
             raise WheelError(f"pip download {' '.join(arguments)} failed: {words[-600:]}")
         moved = []
         for name in sorted(os.listdir(aside)):
@@ -126,3 +129,22 @@ def environment_names(unpacked):
     for path in (unpacked / "sglang").rglob("*.py"):
         names.update(ENVIRONMENT_NAME.findall(path.read_text(encoding="utf-8", errors="replace")))
     return sorted(names)
+
+
+ROUTE_FILES = ("http_server.py", "v1_loads.py")
+ROUTE_METHODS = ("get", "post", "put", "delete", "api_route", "websocket")
+
+
+def endpoints(unpacked):
+    """The paths of the HTTP server: first arguments of the route decorators, sorted."""
+    paths = set()
+    for name in ROUTE_FILES:
+        source = (unpacked / "sglang" / "srt" / "entrypoints" / name).read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            for call in node.decorator_list:
+                is_route = isinstance(call, ast.Call) and getattr(call.func, "attr", None) in ROUTE_METHODS
+                if is_route and call.args and isinstance(call.args[0], ast.Constant):
+                    paths.add(call.args[0].value)
+    return sorted(paths)

@@ -55,6 +55,15 @@ describe("the releases of the catalog", () => {
     expect(RELEASES.slice(with310.length)).toEqual(["0.5.22", "0.5.23"]);
   });
 
+  test("answer at the endpoints that health gates ask, and no more at those that are gone", () => {
+    const having = (path: string) =>
+      RELEASES.filter((version) => loadRelease(version).endpoints.includes(path));
+    for (const path of ["/health", "/server_info", "/model_info", "/v1/models", "/v1/chat/completions"])
+      expect(having(path)).toEqual(RELEASES);
+    expect(having("/ready")).toEqual(["0.5.20", "0.5.21", "0.5.22", "0.5.23"]);
+    for (const path of ["/get_load", "/weight_version"]) expect(having(path).at(-1)).toBe("0.5.20");
+  });
+
   test("spell the flags of the plans as their parsers do", () => {
     const has = (version: string, name: string) => findFlag(loadRelease(version), name)?.name;
     expect(has("0.5.9", "--tensor-parallel-size")).toBe("--tp-size");
