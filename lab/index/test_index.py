@@ -259,6 +259,16 @@ class ConfigurationTest(unittest.TestCase):
             with unittest.mock.patch.dict("os.environ", environment):
                 self.assertEqual(upstream.index_url(), "http://configured.example/simple")
 
+    def test_the_pip_of_virtual_environments_will_do(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+            environment = {"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": ""}
+            with (
+                unittest.mock.patch.dict("os.environ", environment),
+                unittest.mock.patch.object(sys, "executable", f"{folder}/bin/python"),
+            ):
+                self.assertTrue(upstream.index_url().startswith("https://"))
+
     def test_pips_own_default_is_the_last_resort(self):
         environment = {"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": ""}
         with unittest.mock.patch.dict("os.environ", environment):

@@ -27,11 +27,17 @@ class UpstreamError(Exception):
 
 
 def run_pip_python(code):
-    """Runs code with a Python that has pip and returns its output. Raises UpstreamError when there is none."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    """Runs code that uses pip and returns its output. Raises UpstreamError when there is no pip.
+
+    Without an installed pip the one that makes virtual environments will do: a wheel that can be imported as it is."""
+    find = (
+        "import glob, os, sys; sys.path += glob.glob('/usr/share/python-wheels/pip-*.whl'); "
+        "sys.path += glob.glob(os.path.dirname(os.__file__) + '/ensurepip/_bundled/pip-*.whl'); "
+    )
+    done = subprocess.run([sys.executable, "-c", find + code], capture_output=True, text=True)
     if done.returncode != 0:
         raise UpstreamError(
-            "cannot find out this machine's package index: python3 has no pip (Debian: apt install python3-pip); "
+            "cannot find out this machine's package index: python3 has no pip (Debian: apt install python3-venv); "
             "or set PIP_INDEX_URL"
         )
     return done.stdout.strip()

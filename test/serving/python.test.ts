@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,24 +9,37 @@ const modules = readdirSync(tests)
   .map((name) => name.replace(".py", ""));
 
 /** The interpreter with the locked packages; made once, from the machine's package index. */
-let python: string;
+const python = spawnSync(join(serving, "test-python"), { encoding: "utf8" });
 
-beforeAll(() => {
-  const result = spawnSync(join(serving, "test-python"), { encoding: "utf8" });
-  expect(result.status === 0 ? "" : result.stderr).toBe("");
-  python = result.stdout.trim();
-}, 120_000);
+/** Exit status and output of one module's tests. */
+function run(name: string): Promise<{ status: number; output: string }> {
+  return new Promise((resolve) => {
+    execFile(
+      python.stdout.trim(),
+      ["-B", "-m", "unittest", name],
+      { cwd: tests },
+      (error, _stdout, stderr) => {
+        resolve({ status: error ? 1 : 0, output: stderr });
+      },
+    );
+  });
+}
+
+test("there is an interpreter with the locked packages", () => {
+  expect(python.status === 0 ? "" : python.stderr).toBe("");
+});
 
 test("there are tests of wheel, flags, start, stop, answers, HTTP and behaviour", () => {
   expect(modules.length).toBeGreaterThanOrEqual(7);
 });
 
-test.each(modules)(
+// Most of the time servers wait, so the modules run side by side.
+test.concurrent.each(modules)(
   "%s passes",
-  (name) => {
-    const result = spawnSync(python, ["-B", "-m", "unittest", name], { cwd: tests, encoding: "utf8" });
-    expect(result.status === 0 ? "" : result.stderr + result.stdout).toBe("");
-    expect(Number(/Ran (\d+) tests?/.exec(result.stderr)?.[1])).toBeGreaterThan(0);
+  async (name) => {
+    const { status, output } = await run(name);
+    expect(status === 0 ? "" : output).toBe("");
+    expect(Number(/Ran (\d+) tests?/.exec(output)?.[1])).toBeGreaterThan(0);
   },
-  120_000,
+  180_000,
 );
