@@ -10,6 +10,7 @@ import time
 import unittest
 
 import support
+from sglang_probe import unit
 
 GOOD = support.good_answer
 CARD = {
@@ -137,6 +138,27 @@ class Loading(GateTestCase):
         service = self.service()
         service.health = [404]
         self.fails("health", "answers 404", service)
+
+
+class Phases(support.ProbeTestCase):
+    def test_a_phase_is_told_when_it_changes_and_in_steps_of_ten_percent(self):
+        watch = unit.UnitWatch("sglang-qwen.service")
+        told = []
+        lines = []
+        for line in (
+            "Load weight begin.",
+            "shards: 12%|",
+            "shards: 19%|",
+            "shards: 20%|",
+            "some other line",
+            "Load weight end.",
+        ):
+            lines.append(line)
+            self.set_journal(*lines)
+            told.append(watch.check())
+        self.assertEqual(
+            told, ["loading weights", "loading weights 10 %", None, "loading weights 20 %", None, "weights loaded"]
+        )
 
 
 class Port(GateTestCase):

@@ -14,7 +14,8 @@ QUESTIONS = {question["id"]: question for question in DEFAULT_QUESTIONS}
 def built(value):
     """A text written as {before, unit, times, after}, put together."""
     if isinstance(value, dict):
-        return value.get("before", "") + value["unit"] * value["times"] + value.get("after", "")
+        units = (value["unit"].replace("{n}", str(number + 1)) for number in range(value["times"]))
+        return value.get("before", "") + "".join(units) + value.get("after", "")
     return value
 
 

@@ -128,21 +128,23 @@ def repeated_sentence(text):
 
 
 def few_distinct_phrases(text):
-    """A passage of up to 200 words of prose in which fewer than one four-word phrase in five is new."""
+    """A passage of prose that says little new: loops with a counter or small changes in them.
+
+    Of the four-word phrases of a passage, sensible prose repeats a few in a hundred, songs with verses about half.
+    """
     prose = " ".join(texts.prose_lines(texts.TAG.sub(" ", texts.FENCE.sub("\n", text))))
     stream = [token for token in texts.tokens(prose) if token[0].isalnum()][-MAX_TOKENS:]
-    if len(stream) < 50:
-        return None
-    for start in range(0, max(1, len(stream) - 100), 100):
-        window = stream[start : start + 200]
-        phrases = [tuple(window[index : index + 4]) for index in range(len(window) - 3)]
-        share = len(set(phrases)) / len(phrases)
-        if len(window) >= 50 and share < 0.2:
-            phrase, count = Counter(phrases).most_common(1)[0]
-            return {
-                "pattern": "phrase-loop",
-                "reason": f'"{" ".join(phrase)}" {count} times in {len(window)} words, {round(100 * share)} % of the phrases are new',
-            }
+    for size, least_words, new_share in ((200, 50, 0.2), (600, 250, 0.3)):
+        for start in range(0, max(1, len(stream) - size // 2), size // 2):
+            window = stream[start : start + size]
+            if len(window) < least_words:
+                continue
+            phrases = [tuple(window[index : index + 4]) for index in range(len(window) - 3)]
+            share = len(set(phrases)) / len(phrases)
+            if share < new_share:
+                phrase, count = Counter(phrases).most_common(1)[0]
+                reason = f'"{" ".join(phrase)}" {count} times in {len(window)} words'
+                return {"pattern": "phrase-loop", "reason": f"{reason}, {round(100 * share)} % of the phrases are new"}
     return None
 
 
