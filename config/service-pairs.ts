@@ -4,7 +4,19 @@ import { entriesOf, problemAt, type View } from "./references";
 import { NAMESPACE } from "./schema";
 import { containerOf, gpusOf } from "./service-references";
 
-/** Two services of one container may share cards or a port only when one ends the other. */
+/** Starting one of two that conflict stops the other: an `up` would end with either, as it happens. */
+function bothEnabled(name: string, other: string): Problem {
+  const where = ["services", name, "enabled"];
+  return problemAt(
+    "both-enabled",
+    where,
+    "true",
+    `conflicts with the service ${other} of the same container, which is enabled too: starting one stops the other`,
+    `enable one of them: ${setCommand(pathOf(NAMESPACE, where), "false")}`,
+  );
+}
+
+/** Two services of one container may share cards or a port only when one ends the other; then one of them runs. */
 export function pairProblems(view: View): Problem[] {
   const problems: Problem[] = [];
   const services = entriesOf(view.services);
@@ -12,8 +24,14 @@ export function pairProblems(view: View): Problem[] {
     for (const [other, otherService] of services.slice(0, index)) {
       const container = containerOf(view, service);
       if (container === undefined || container !== containerOf(view, otherService)) continue;
-      if (service.conflictsWith?.includes(other) === true) continue;
-      if (otherService.conflictsWith?.includes(name) === true) continue;
+      if (
+        service.conflictsWith?.includes(other) === true ||
+        otherService.conflictsWith?.includes(name) === true
+      ) {
+        if (service.enabled !== false && otherService.enabled !== false)
+          problems.push(bothEnabled(name, other));
+        continue;
+      }
       if (service.port !== undefined && service.port === otherService.port)
         problems.push(
           problemAt(

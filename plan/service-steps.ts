@@ -16,7 +16,7 @@ export interface InferenceServicePlan {
   readonly name: string;
   readonly service: ResolvedService;
   readonly plan: ServicePlan;
-  /** Where clients reach it. */
+  /** Where clients reach it when it is enabled. */
   readonly url: string;
   /** Repeats the gate's semantic probe by hand, on the host. */
   readonly probeCommand: string;
@@ -179,6 +179,7 @@ export function planServices(
           spec: paths.specification,
           user: service.user,
           home: paths.home,
+          enabled: String(service.enabled),
           // The server's arguments, so that a preview shows which one changed.
           arguments: plan.args.join(" "),
         },
@@ -186,7 +187,9 @@ export function planServices(
         secrets: ["serviceApiKey"],
         timeoutMinutes: service.startTimeoutMinutes * 2 + 20,
         removable: true,
-        summary: `${service.unit}: started, held to its health gate, rolled back when it fails`,
+        summary: service.enabled
+          ? `${service.unit}: started, held to its health gate, rolled back when it fails`
+          : `${service.unit}: installed, neither started nor enabled`,
       }),
     };
   });

@@ -46,6 +46,13 @@ const service = z
       )
       .meta({ examples: ["ml-env"] }),
     model: entryName.describe("Name of the model (key `models`).").meta({ examples: ["qwen36"] }),
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe(
+        "Whether the service runs. `false` installs its files, so that it can be switched to at once, but neither starts it nor holds it " +
+          "to its health gate; a running one is stopped. Of services that conflict only one can be enabled.",
+      ),
     gpus: z
       .array(entryName)
       .min(1, { error: "a list of at least one card; leave the key out for all cards of the container" })

@@ -33,6 +33,7 @@ function serviceRows(plan: StackPlan): string[][] {
     code(name),
     code(service.container),
     code(service.model),
+    service.enabled ? "yes" : "no",
     service.release ?? "unknown",
     service.gpus.map(code).join(", "),
     url,
@@ -71,7 +72,7 @@ export function renderTopology(config: StackConfig, plan: StackPlan): string {
     ),
     ...section(
       "Services",
-      ["service", "container", "model", "SGLang", "cards", "endpoint", "never beside"],
+      ["service", "container", "model", "enabled", "SGLang", "cards", "endpoint", "never beside"],
       serviceRows(plan),
     ),
   ].join("\n\n")}\n`;

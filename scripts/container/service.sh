@@ -1,11 +1,13 @@
 # Run one inference service: install its files, start it, and hold it to its health gate. When a changed service fails
 # the gate, the last good files and environment come back and serve again; a first one that fails is left stopped.
+# A service that is not enabled gets its files only, and is stopped when it runs.
 #
 # uses: step files packages
 # arguments: name, unit, python (interpreter of its environment), environment (the link), target (what it must point
 #            to), restart=DIGEST (of all that a running process was started with), gate=DIGEST (of that and of the gate's
 #            specification), spec (path of the gate's specification), user (account that runs it; may be root),
-#            home (its folder for caches), arguments (of the server: shown in previews, used through the unit)
+#            home (its folder for caches), enabled=true|false, arguments (of the server: shown in previews, used through
+#            the unit)
 # secrets: serviceApiKey (optional)
 # texts: every file of the service under its absolute path
 # facts: mainPid, healthy
@@ -19,6 +21,10 @@ record() {
 
 unit() {
   argument unit
+}
+
+enabled() {
+  [[ $(argument enabled) == true ]]
 }
 
 # Absolute paths of the texts that travelled, in a stable order.
@@ -74,10 +80,26 @@ step_check() {
   check_secret
   [[ $(readlink "$(argument environment)" 2>/dev/null) == "$(argument target)" ]] ||
     differs "$(argument environment) does not point to $(argument target)"
+  if enabled; then
+    check_running
+  else
+    check_stopped
+  fi
+}
+
+check_running() {
   systemctl is-enabled --quiet "$(unit)" 2>/dev/null || differs "$(unit) is not enabled"
   [[ $(property ActiveState) == active ]] || differs "$(unit) is $(property ActiveState)"
   [[ $(recorded running) == "$(wanted_running)" ]] || differs "$(unit) was not started with what is declared"
   [[ $(recorded good) == "$(argument gate)" ]] || differs "$(unit) has not passed its health gate"
+}
+
+check_stopped() {
+  local name
+  while IFS= read -r name; do
+    ! systemctl is-enabled --quiet "$name" 2>/dev/null || differs "$name is enabled"
+    [[ $(systemctl show --property=ActiveState --value "$name") == inactive ]] || differs "$name is not stopped"
+  done < <(unit && printf '\n' && timers)
 }
 
 make_account() {
@@ -209,13 +231,34 @@ give_up() {
   fail "$cause" "the service is stopped, nothing restarts behind your back; correct the stack and run \`up\`"
 }
 
-step_apply() {
+# The probe first: it must not find a server on its way down, and start it again.
+stop_service() {
   local timer
+  while IFS= read -r timer; do
+    systemctl disable --quiet --now "$timer"
+    systemctl stop "${timer%.timer}.service"
+  done < <(timers)
+  say "stopping $(unit): it is not enabled"
+  systemctl disable --quiet --now "$(unit)"
+  systemctl reset-failed "$(unit)" 2>/dev/null || true
+  rm -f "$(record)/running"
+}
+
+step_apply() {
   make_account
   verify_unit
   install_service_files
   point_environment "$(argument target)"
   systemctl daemon-reload
+  if enabled; then
+    run_service
+  else
+    stop_service
+  fi
+}
+
+run_service() {
+  local timer
   if [[ $(property ActiveState) != active || $(recorded running) != "$(wanted_running)" ]]; then
     put_text "$(record)/running" 600 "$(wanted_running)"
     start_service || give_up "$(unit) does not start"
@@ -231,7 +274,7 @@ step_apply() {
 
 step_facts() {
   fact mainPid "$(property MainPID)"
-  fact healthy "$(if [[ $(recorded good) == "$(argument gate)" ]]; then echo true; else echo false; fi)"
+  fact healthy "$(if enabled && [[ $(recorded good) == "$(argument gate)" ]]; then echo true; else echo false; fi)"
 }
 
 step_remove() {

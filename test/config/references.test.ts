@@ -240,7 +240,7 @@ test.each<[string, (keys: Keys) => void, string, string, RegExp]>([
   ],
   [
     "a service named like a probe",
-    set("services.chat-probe", service({ conflictsWith: ["chat"] })),
+    set("services.chat-probe", service({ enabled: false, conflictsWith: ["chat"] })),
     "reserved-name",
     "services.chat-probe",
     /-probe/,
@@ -298,9 +298,29 @@ describe("two services of one container", () => {
   });
 
   test("may share both when one stops the other, whichever says so", () => {
-    expect(problemsAfter(two({}, { conflictsWith: ["chat"] }))).toEqual([]);
-    const { config } = inspected(two({ conflictsWith: ["talk"] }, {}));
+    expect(problemsAfter(two({}, { enabled: false, conflictsWith: ["chat"] }))).toEqual([]);
+    const { config } = inspected(two({ conflictsWith: ["talk"] }, { enabled: false }));
     expect(config?.services["talk"]?.conflictsWith).toEqual(["chat"]);
+  });
+
+  test("that conflict may not both be enabled", () => {
+    for (const [chat, talk] of [
+      [{ conflictsWith: ["talk"] }, {}],
+      [{}, { conflictsWith: ["chat"] }],
+    ] as const) {
+      const problems = problemsAfter(two(chat, talk));
+      expect(problems).toMatchObject([
+        { id: "both-enabled", severity: "error", path: "proxmox-gpu-stack:services.talk.enabled" },
+      ]);
+      expect(problems[0]?.fix).toContain("services.talk.enabled' false");
+    }
+  });
+
+  test("share cards and a port only with a conflict, also when one is not enabled", () => {
+    expect(problemsAfter(two({}, { enabled: false })).map((problem) => problem.id)).toEqual([
+      "duplicate-port",
+      "gpu-conflict",
+    ]);
   });
 
   test("may run side by side on their own cards and ports", () => {
