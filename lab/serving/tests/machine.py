@@ -115,9 +115,9 @@ class Machine:
             "LAB_SGLANG_TIME_SCALE": str(scale),
         }
 
-    def start(self, *arguments, version="0.5.11", scale=FAST, port=None, environment=None):
-        """Starts a server and returns it at once."""
-        server = Server(self, [str(a) for a in arguments], version, scale, port or free_port(), environment or {})
+    def start(self, *arguments, version="0.5.11", scale=FAST, port=None, environment=None, wrapper=()):
+        """Starts a server, through another command where `wrapper` names one, and returns it at once."""
+        server = Server(self, [str(a) for a in arguments], version, scale, port or free_port(), environment or {}, wrapper)
         self.servers.append(server)
         return server
 
@@ -137,10 +137,10 @@ class Machine:
 class Server:
     """One running server."""
 
-    def __init__(self, machine, arguments, version, scale, port, environment):
+    def __init__(self, machine, arguments, version, scale, port, environment, wrapper):
         self.port, self.log = port, machine.folder / f"log-{len(machine.servers)}"
         standard = ["--model-path", str(machine.model), "--served-model-name", "tiny", "--reasoning-parser", "qwen3"]
-        command = [sys.executable, "-m", "sglang.launch_server", *standard, "--port", str(port), *arguments]
+        command = [*wrapper, sys.executable, "-m", "sglang.launch_server", *standard, "--port", str(port), *arguments]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,

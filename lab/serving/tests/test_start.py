@@ -3,11 +3,12 @@
 import http.server
 import os
 import re
+import subprocess
 import threading
 import time
 import unittest
 
-from machine import FAST, HYBRID, SPECULATION, Machine
+from machine import FAST, HYBRID, INSTANT, SPECULATION, Machine
 
 
 class StartTest(unittest.TestCase):
@@ -42,6 +43,25 @@ class StartTest(unittest.TestCase):
             time.sleep(0.01)
         self.assertEqual(seen, ["refused", 503, 200])
         self.assertIn("The server is fired up and ready to roll!", server.output())
+
+    def test_newer_releases_serve_and_show_their_own_names(self):
+        arguments = ["--mamba-radix-cache-strategy=extra_buffer", *SPECULATION]
+        for version in ("0.5.14", "0.5.23"):
+            self.machine.warm_caches(version)
+            server = self.machine.start(*arguments, version=version).wait_until_healthy()
+            info = server.get("/server_info")
+            self.assertEqual((info["version"], info["mamba_radix_cache_strategy"]), (version, "extra_buffer"))
+            self.assertNotIn("mamba_scheduler_strategy", info)
+            self.assertEqual(server.request("GET", "/ready")[0], 200 if version == "0.5.23" else 404)
+            self.assertEqual(server.say("What is 2+2?"), "2 + 2 = 4.")
+
+    def test_without_a_loopback_interface_it_never_gets_further(self):
+        if subprocess.run(["unshare", "--user", "--map-root-user", "--net", "true"], capture_output=True).returncode != 0:
+            self.skipTest("this machine allows no network namespaces: unshare --user --net fails")
+        server = self.machine.start(*HYBRID, scale=INSTANT, wrapper=["unshare", "--user", "--map-root-user", "--net"])
+        server.wait_for("Network is unreachable")
+        self.assertIsNone(server.process.poll())
+        self.assertNotIn("Init torch distributed ends", server.output())
 
     def test_server_info_waits_while_the_server_warms_up(self):
         server = self.machine.start(*HYBRID, scale=0.03)
