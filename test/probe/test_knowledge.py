@@ -23,7 +23,6 @@ LINES = (
     ("launch_server.py: error: argument --attention-backend: invalid choice: 'cutlass_mla'", "R41"),
     ("NotImplementedError: Unsupported moe_runner_backend for NVFP4 MoE: FLASHINFER_TRTLLM", "R43"),
     ("AssertionError: extra_buffer is not supported for X; use no_buffer.", "R49"),
-    ("ImportError: common_ops.abi3.so: undefined symbol: _ZN3c10", "R36"),
     ("huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name'", None),
     ("RuntimeError: No accelerator (CUDA, XPU, HPU, NPU, MUSA, MPS) is available.", None),
     ("ERROR: [Errno 98] error while attempting to bind on address ('127.0.0.1', 30000): address already in use", None),
@@ -42,6 +41,11 @@ class FatalLines(unittest.TestCase):
                 found = fatal_lines.match(line)
                 self.assertIsNotNone(found)
                 self.assertEqual(found["rule"], rule)
+
+    def test_a_line_that_an_optional_module_may_print_explains_a_failure_but_ends_no_start(self):
+        line = "ImportError: common_ops.abi3.so: undefined symbol: _ZN3c10"
+        self.assertIsNone(fatal_lines.match(line))
+        self.assertEqual(fatal_lines.decisive([line, "Received sigquit from a child process."])["rule"], "R36")
 
     def test_lines_of_a_good_start_are_not_fatal(self):
         for line in (

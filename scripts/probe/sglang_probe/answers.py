@@ -1,6 +1,7 @@
 """Chat answers in the shapes people have them in, made into what the judge takes."""
 
 from .semantic import flatten
+from .spec import prompt_problems
 
 
 class NoChatAnswers(Exception):
@@ -31,7 +32,9 @@ def _read_one(entry, where):
     if not isinstance(entry, dict):
         raise NoChatAnswers(f"{where} is {type(entry).__name__}, expected an object")
     question = entry.get("question")
-    question = question if isinstance(question, dict) and "expect" in question else None
+    question = {"id": where, **question} if isinstance(question, dict) else None
+    for problem in prompt_problems([question] if question else []):
+        raise NoChatAnswers(f"{where}: question: {problem}")
     completion = entry.get("response") if isinstance(entry.get("response"), dict) else entry
     if "choices" in completion:
         try:

@@ -6,10 +6,14 @@ Sources: the compatibility rules R1 to R49 (message texts of SGLang 0.5.9 to 0.5
 
 import re
 
+
+def _compiled(table):
+    return tuple((re.compile(pattern), rule, meaning) for pattern, rule, meaning in table)
+
+
 # (pattern, rule id or None, meaning)
-FATAL_LINES = tuple(
-    (re.compile(pattern), rule, meaning)
-    for pattern, rule, meaning in (
+FATAL_LINES = _compiled(
+    (
         (
             r"supported backends on Blackwell GPUs for hybrid GDN|backends are supported on Blackwell GPUs for hybrid GDN",
             "R1",
@@ -73,8 +77,6 @@ FATAL_LINES = tuple(
             "R49",
             "extra_buffer needs linear attention backend triton",
         ),
-        (r"undefined symbol:", "R36", "the kernel wheel was built for another torch"),
-        (r"no kernel image is available", "R37", "a package has no code for this GPU"),
         (r"Repo id must be in the form", None, "the model directory does not exist"),
         (r"Unrecognized model in", None, "the model directory holds no usable config.json"),
         (r"No accelerator \(.*\) is available", None, "no GPU can be opened: device nodes missing (nvidia-uvm too?)"),
@@ -94,6 +96,13 @@ FATAL_LINES = tuple(
         (r"CUDA out of memory|torch\.OutOfMemoryError", None, "GPU memory ran out: is something else on the GPU?"),
     )
 )
+# SGLang goes on when an optional module fails like this, so that these lines explain a failed start but end none.
+EXPLAINING_LINES = _compiled(
+    (
+        (r"undefined symbol:", "R36", "the kernel wheel was built for another torch"),
+        (r"no kernel image is available", "R37", "a package has no code for this GPU"),
+    )
+)
 # Printed by the parent after the cause: only the line above them tells why.
 GENERIC_END = re.compile(r"Received sigquit from a child process|crashed with exit code|Triggering SIGQUIT for cleanup")
 ERROR_LINE = re.compile(r"^(?:\[[^\]]*\]\s*)?(?:\w+\.)*\w*(?:Error|Exception)\b.*|.*\berror:.*", re.IGNORECASE)
@@ -102,9 +111,9 @@ NAN_LINE = re.compile(
 )
 
 
-def match(line):
+def match(line, table=FATAL_LINES):
     """{"line", "rule", "meaning"} when the line is a known fatal one, else None."""
-    for pattern, rule, meaning in FATAL_LINES:
+    for pattern, rule, meaning in table:
         if pattern.search(line):
             return {"line": line.strip(), "rule": rule, "meaning": meaning}
     return None
@@ -112,10 +121,11 @@ def match(line):
 
 def decisive(lines):
     """The line that tells why a start failed: a known one, else the last error above the generic end, else the last line."""
-    for line in lines:
-        known = match(line)
-        if known:
-            return known
+    for table in (FATAL_LINES, EXPLAINING_LINES):
+        for line in lines:
+            known = match(line, table)
+            if known:
+                return known
     last_error = None
     for line in lines:
         if GENERIC_END.search(line):

@@ -92,7 +92,7 @@ def _problems(spec, needs):
     if not isinstance(spec.get("expectedServerInfo", {}), dict):
         yield "expectedServerInfo: must be an object"
     yield from _sampling_problems(spec.get("sampling", {}))
-    yield from _prompt_problems(spec.get("prompts", []))
+    yield from prompt_problems(spec.get("prompts", []))
     yield from _gpu_problems(spec.get("gpus", {"count": 1}))
 
 
@@ -113,7 +113,8 @@ def _sampling_problems(sampling):
                 yield f"sampling.{mode}.{key}: must be a number under one of {', '.join(SAMPLING_KEYS)}, is {value!r}"
 
 
-def _prompt_problems(prompts):
+def prompt_problems(prompts):
+    """What is wrong with a list of questions, one text each."""
     if not isinstance(prompts, list):
         yield "prompts: must be a list of questions"
         return
