@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# The environment of the lab's engine, for make, the tests and your own shell (bash or zsh). Source it:
+# The environment of the lab's engine, for make, the tests and your own shell (bash). Source it:
 #
 #   . engine/env.sh
 #
 # Afterwards `pulumi` is the pinned one, its state lies in the lab's folder (LAB_DIR, default .lab in the checkout), and
 # Pulumi's own service is not asked for anything. It fails when engine/install has not been run.
 
-_engine_root="$(cd "$(dirname "${BASH_SOURCE[0]:-$0}")/.." && pwd -P)"
+_engine_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 mkdir -p "${LAB_DIR:-$_engine_root/.lab}"
 _lab_directory="$(cd "${LAB_DIR:-$_engine_root/.lab}" && pwd -P)"
 

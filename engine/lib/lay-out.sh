@@ -3,6 +3,7 @@
 
 # lay_out_official LAB_DIRECTORY
 lay_out_official() {
+  _lock_engine_folder "$1"
   _write_engine_facts "$1" official "$OFFICIAL_BIN" "$OFFICIAL_PULUMI_HOME"
 }
 
@@ -11,12 +12,21 @@ lay_out_official() {
 lay_out_built() {
   local lab_directory="$1" stand_ins="$2" cli="$3" provider="$4"
   local bin="$lab_directory/engine/bin" plugins="$lab_directory/pulumi-home/plugins"
+  _lock_engine_folder "$lab_directory"
   mkdir -p "$bin" "$plugins"
   _place_executable "$cli" "$bin/pulumi"
   ln --symbolic --force "$stand_ins/bin/pulumi-language-nodejs" "$bin/pulumi-language-nodejs"
   _place_plugin "$plugins" command "$COMMAND_VERSION" "$stand_ins/bin/pulumi-resource-command"
   _place_plugin "$plugins" proxmoxve "$PROXMOXVE_VERSION" "$provider"
   _write_engine_facts "$lab_directory" built "$bin" "$lab_directory/pulumi-home"
+}
+
+# One run at a time lays out; the lock is held to the end of the process.
+_lock_engine_folder() {
+  local lock
+  mkdir -p "$1/engine"
+  exec {lock}>"$1/engine/lock"
+  flock "$lock"
 }
 
 # The engine looks for the language host beside the real file, so a symbolic link will not do: it is a hard link, or
@@ -36,7 +46,6 @@ _place_plugin() {
 
 _write_engine_facts() {
   local lab_directory="$1" file="$1/engine/facts.sh"
-  mkdir -p "$lab_directory/engine"
   {
     echo "# Written by engine/install."
     printf 'ENGINE_KIND=%q\nENGINE_BIN=%q\nENGINE_PULUMI_HOME=%q\n' "${@:2}"

@@ -1,7 +1,5 @@
 // Command pulumi-resource-proxmoxve serves the Terraform provider for Proxmox VE (bpg/terraform-provider-proxmox)
 // to the Pulumi engine, under the names that the npm SDK @muhlba91/pulumi-proxmoxve uses.
-//
-// With the one argument "schema" it prints the package schema instead.
 package main
 
 import (
@@ -33,10 +31,6 @@ func run(ctx context.Context) error {
 	}
 	schema, err := packageSchema(ctx, info)
 	if err != nil {
-		return err
-	}
-	if len(os.Args) == 2 && os.Args[1] == "schema" {
-		_, err := os.Stdout.Write(schema)
 		return err
 	}
 	pfbridge.MainWithMuxer(ctx, packageName, info, schema)

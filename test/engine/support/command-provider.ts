@@ -1,23 +1,9 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import type { requestCallback, ServiceError } from "@grpc/grpc-js";
 import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import { LogSeverity, type LogRequest } from "@pulumi/pulumi/proto/engine_pb";
-import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as provider from "@pulumi/pulumi/proto/provider_pb";
-
-// What the SDK uses, so that its classes fit: it may have a copy of its own.
-const sdk = createRequire(require.resolve("@pulumi/pulumi/package.json"));
-const grpc = sdk("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
-const { Empty } = sdk("google-protobuf/google/protobuf/empty_pb") as {
-  Empty: typeof import("google-protobuf/google/protobuf/empty_pb").Empty;
-};
-const { Struct } = sdk("google-protobuf/google/protobuf/struct_pb") as {
-  Struct: typeof import("google-protobuf/google/protobuf/struct_pb").Struct;
-};
+import { Empty, grpc, PluginProcess, Struct } from "./plugin-process";
 
 type Values = Record<string, unknown>;
 
@@ -43,52 +29,46 @@ export interface OperationOptions {
 
 /** The command provider's stand-in as a process, spoken to as the engine does. */
 export class CommandProvider {
-  /** What it told the engine, oldest first. */
-  readonly messages: Message[] = [];
-
   private constructor(
-    private readonly process: ChildProcess,
-    private readonly client: ResourceProviderClient,
+    private readonly plugin: PluginProcess,
     private readonly stopEngine: () => void,
+    /** What it told the engine, oldest first. */
+    readonly messages: readonly Message[],
   ) {}
 
+  private get client() {
+    return this.plugin.client;
+  }
+
   static async start(environment: NodeJS.ProcessEnv = {}): Promise<CommandProvider> {
-    const received: Message[] = [];
+    const messages: Message[] = [];
     const engine = new grpc.Server();
     engine.addService(EngineService as never, {
-      log: logInto(received),
+      log: logInto(messages),
       getRootResource: unused,
       setRootResource: unused,
     });
     const enginePort = await listen(engine);
-
     const program = join(__dirname, "../../../engine/stand-ins/bin/pulumi-resource-command");
     const inherited = { ...process.env };
     delete inherited.SSH_AUTH_SOCK;
-    const child = spawn(program, [`127.0.0.1:${enginePort}`], {
-      env: { ...inherited, ...environment },
-      stdio: ["pipe", "pipe", "inherit"],
+    const plugin = await PluginProcess.start(program, [`127.0.0.1:${enginePort}`], {
+      ...inherited,
+      ...environment,
     });
-    const [port] = (await once(createInterface(child.stdout), "line")) as [string];
-    const client = new ResourceProviderClient(
-      `127.0.0.1:${port}`,
-      grpc.credentials.createInsecure() as never,
+    return new CommandProvider(
+      plugin,
+      () => {
+        engine.forceShutdown();
+      },
+      messages,
     );
-    const started = new CommandProvider(child, client, () => {
-      engine.forceShutdown();
-    });
-    Object.defineProperty(started, "messages", { value: received });
-    return started;
   }
 
   /** Ends the process; its exit code. */
-  async stop(signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
-    this.client.close();
+  stop(): Promise<number | null> {
     this.stopEngine();
-    if (this.process.exitCode !== null) return this.process.exitCode;
-    this.process.kill(signal);
-    const [code] = (await once(this.process, "exit")) as [number | null];
-    return code;
+    return this.plugin.stop();
   }
 
   /** The inputs with defaults filled in, and what is wrong with them: "property: reason". */
