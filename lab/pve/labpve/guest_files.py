@@ -119,8 +119,9 @@ def nesting_warning(config):
     features = str(config.options.get("features", ""))
     if re.search(r"(^|,)nesting=1(,|$)", features):
         return None
-    folder = lxc_config.root_directory(config)
-    for library in glob.glob(f"{folder}/usr/lib/systemd/libsystemd-shared-*.so"):
+    folder = f"{lxc_config.root_directory(config)}/usr/lib"
+    libraries = ("systemd/libsystemd-shared-*.so", "*-linux-gnu/systemd/libsystemd-shared-*.so")
+    for library in [path for pattern in libraries for path in glob.glob(f"{folder}/{pattern}")]:
         version = int(re.match(r"\d+", library.rsplit("-", 1)[1])[0])
         if version >= _NESTING_WANTED_FROM:
             return f"Systemd {version} detected. You may need to enable nesting."
