@@ -133,7 +133,8 @@ expect() {
   echo "ok: $what"
 }
 
-"$gpu_nodes" nodes
+# A machine that is itself a container has its nodes already, and no tool to make them.
+! command -v nvidia-modprobe >/dev/null || "$gpu_nodes" nodes
 mapfile -t all < <("$gpu_nodes" paths all)
 mapfile -t one < <("$gpu_nodes" paths one)
 for mapped in no yes; do
