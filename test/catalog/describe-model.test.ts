@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -40,7 +40,12 @@ beforeAll(async () => {
 
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-const project = () => mkdtempSync(join(tmpdir(), "describe-"));
+const folder = mkdtempSync(join(tmpdir(), "describe-"));
+const project = () => mkdtempSync(join(folder, "project-"));
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
 
 describe("describing a model from the hub", () => {
   test("writes its config.json and its size beside the stacks", async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { satisfies } from "@renovatebot/pep440";
@@ -104,6 +104,7 @@ withWheels(`reading a release again${reason === undefined ? "" : ` (skipped: ${r
   test.each(REPEATED)("%s gives the committed file, byte by byte", async (version) => {
     const folder = mkdtempSync(join(tmpdir(), "catalog-"));
     const written = readFileSync(await addRelease(version, folder), "utf8");
+    rmSync(folder, { recursive: true });
     expect(written).toBe(readFileSync(join(RELEASES_FOLDER, `${version}.json`), "utf8"));
   });
 

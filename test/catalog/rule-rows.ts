@@ -15,12 +15,25 @@ const PRO = "rtx-pro-6000-blackwell";
 const QWEN = { gpu: PRO, model: "qwen3.6-27b" } as const;
 const NVFP4 = { gpu: PRO, model: "qwen3.5-397b-a17b-nvfp4", count: 8 } as const;
 const KIMI = { gpu: PRO, model: "kimi-k2.5", count: 8 } as const;
+/** A Blackwell card of the SM100 family. */
+const SM100 = { ...QWEN, capability: [10, 0] } as const;
+const DECODE_ONLY = "--decode-attention-backend trtllm_mha --prefill-attention-backend flashinfer";
 const FP8 = { gpu: PRO, facts: { quantization: "fp8" } } as const;
 
 export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R1",
     fires: [
+      { ...QWEN, release: "0.5.9", args: "--attention-backend fa3" },
+      { ...QWEN, release: "main-20260307", args: "--attention-backend fa3" },
+      { ...QWEN, release: "0.5.15.post1", args: "--attention-backend fa3" },
+      { ...QWEN, release: "0.5.16", args: "--attention-backend fa3" },
+      { ...SM100, release: "0.5.15.post1", args: "--attention-backend fa3" },
+      { ...SM100, release: "0.5.16", args: "--attention-backend fa3" },
+      { ...SM100, release: "0.5.16", args: "--attention-backend flashinfer" },
+      { ...SM100, release: "0.5.20", args: "--attention-backend fa3" },
+      { ...SM100, release: "0.5.20", args: "--attention-backend flashinfer" },
+      { ...SM100, release: "0.5.21", args: "--attention-backend fa3" },
       { ...QWEN, release: "0.5.9", args: "--attention-backend flashinfer" },
       { ...QWEN, release: "0.5.9", args: "--attention-backend fa4" },
       { ...QWEN, release: "main-20260227", args: "--attention-backend flashinfer" },
@@ -33,6 +46,9 @@ export const RULE_ROWS: readonly RuleRow[] = [
       },
     ],
     silent: [
+      { ...SM100, release: "0.5.15.post1", args: "--attention-backend flashinfer" },
+      { ...SM100, release: "0.5.21", args: "--attention-backend flashinfer" },
+      { ...SM100, release: "0.5.16", args: "--attention-backend fa4" },
       { ...QWEN, release: "0.5.9", args: "--attention-backend triton" },
       { ...QWEN, release: "main-20260307", args: "--attention-backend fa4" },
       { ...QWEN, release: "main-20260317", args: "--attention-backend flashinfer" },
@@ -46,6 +62,14 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R2",
     fires: [
+      { ...QWEN, release: "0.5.9", args: "--attention-backend trtllm_mha" },
+      { ...QWEN, release: "0.5.10", args: "--attention-backend trtllm_mha" },
+      { release: "0.5.18", args: "--attention-backend trtllm_mha" },
+      { release: "0.5.19", args: "--attention-backend trtllm_mha" },
+      { release: "0.5.9", args: DECODE_ONLY },
+      { release: "0.5.10", args: DECODE_ONLY },
+      { release: "0.5.18", args: DECODE_ONLY },
+      { release: "0.5.19", args: DECODE_ONLY },
       {
         ...QWEN,
         release: "0.5.9",
@@ -60,6 +84,8 @@ export const RULE_ROWS: readonly RuleRow[] = [
       },
     ],
     silent: [
+      { ...SM100, release: "0.5.9", args: "--attention-backend trtllm_mha" },
+      { ...SM100, release: "0.5.23", args: "--attention-backend trtllm_mha" },
       {
         ...QWEN,
         release: "0.5.10",
@@ -71,6 +97,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R3",
     fires: [
+      { ...QWEN, release: "0.5.16", args: "--attention-backend trtllm_mha --page-size 8" },
       { ...QWEN, release: "0.5.16", args: "--attention-backend trtllm_mha --page-size 128" },
       { ...QWEN, release: "0.5.17", args: "--attention-backend trtllm_mha --page-size 8" },
       {
@@ -112,6 +139,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
       { ...KIMI, release: "0.5.11", args: "--attention-backend trtllm_mla --page-size 16" },
     ],
     silent: [
+      { ...KIMI, release: "0.5.20", args: "--attention-backend cutlass_mla --page-size 64" },
       { ...KIMI, release: "0.5.11", args: "--attention-backend flashmla --page-size 64" },
       { ...QWEN, release: "0.5.11", args: "--attention-backend fa4 --page-size 64" },
     ],
@@ -287,6 +315,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R19",
     fires: [
+      { release: "0.5.14", args: "--enable-flashinfer-allreduce-fusion" },
       { release: "0.5.13", args: "--enable-flashinfer-allreduce-fusion" },
       { release: "0.5.23", args: "--flashinfer-allreduce-fusion-backend trtllm" },
     ],
@@ -424,6 +453,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R32",
     fires: [
+      { release: "0.5.24", packages: { "sglang-kernel": "0.4.9" } },
       { release: "0.5.11", packages: { "sglang-kernel": "0.4.1" } },
       { release: "0.5.23", packages: { "flashinfer-python": "0.7.1" } },
     ],
@@ -507,10 +537,12 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R39",
     fires: [
+      { ...NVFP4, release: "0.5.19", args: "--attention-backend trtllm_mha" },
       { ...NVFP4, release: "0.5.19", args: "--attention-backend trtllm_mha --kv-cache-dtype fp8_e4m3" },
       { ...NVFP4, release: "0.5.23", args: "--attention-backend trtllm_mha" },
     ],
     silent: [
+      { ...NVFP4, release: "0.5.18", args: "--attention-backend trtllm_mha --kv-cache-dtype fp8_e4m3" },
       { ...NVFP4, release: "0.5.19", args: "--attention-backend trtllm_mha --kv-cache-dtype bf16" },
       { ...QWEN, release: "0.5.19", args: "--attention-backend trtllm_mha" },
       { ...NVFP4, release: "0.5.18", args: "--attention-backend trtllm_mha" },

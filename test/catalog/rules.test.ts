@@ -7,18 +7,12 @@ import { findingsOf, PATH, type Case } from "./support";
 
 const GOLDEN = join(__dirname, "golden", "rules.txt");
 
-const name = ({ release, model, gpu, count, args, env, packages, python, facts }: Case) =>
-  [
-    release,
-    model,
-    gpu,
-    count,
-    args,
-    ...[env, packages, facts].flatMap((part) => part && JSON.stringify(part)),
-    python,
-  ]
+function name({ release, model, gpu, capability, count, args, env, packages, python, facts }: Case): string {
+  const data = [env, packages, facts].flatMap((part) => part && JSON.stringify(part));
+  return [release, model, gpu, capability?.join("."), count, args, ...data, python]
     .filter((part) => part !== undefined)
     .join(" ");
+}
 
 /** What a rule says about a service, as a person reads it. */
 function said(rule: string, row: Case): string[] {

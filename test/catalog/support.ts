@@ -19,6 +19,8 @@ export interface Case {
   readonly model?: string;
   readonly draft?: string;
   readonly gpu?: string;
+  /** Compute capability, for cards that the catalog does not hold. */
+  readonly capability?: readonly [number, number];
   /** Number of cards; also the tensor parallelism unless `args` state it. */
   readonly count?: number;
   /** The command line after model and parallelism, as one text. */
@@ -42,6 +44,8 @@ export function factsOf(row: Case): Facts {
   const parallel = stated.includes("--tp-size") ? [] : ["--tp-size", String(count)];
   const read = readArguments(release, ["--model-path", "/models/m", ...parallel, ...stated]);
   const model = modelByName(row.model ?? "qwen3.6-27b");
+  const card = gpuByName(row.gpu ?? "rtx-a6000");
+  const gpu = card && row.capability ? { ...card, computeCapability: row.capability } : card;
   return {
     path: PATH,
     build,
@@ -49,7 +53,7 @@ export function factsOf(row: Case): Facts {
     arguments: read,
     settings: readSettings(read),
     env: row.env ?? {},
-    gpu: gpuByName(row.gpu ?? "rtx-a6000"),
+    gpu,
     gpuCount: count,
     model: model === undefined ? undefined : { ...model, ...row.facts },
     draftModel: row.draft === undefined ? undefined : modelByName(row.draft),

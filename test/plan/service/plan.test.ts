@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ResolvedService, StackConfig } from "../../../config/schema";
@@ -177,6 +177,9 @@ test("planning twice gives the same", () => {
 
 describe("the input from a stack", () => {
   const folder = mkdtempSync(join(tmpdir(), "project-"));
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
   mkdirSync(join(folder, "environments", "e"), { recursive: true });
   mkdirSync(join(folder, "models"));
   writeFileSync(
