@@ -66,6 +66,15 @@ def free_port():
         return found.getsockname()[1]
 
 
+def is_alive(pid):
+    """Whether a process exists and is no zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
 class Machine:
     """One pretended machine. `capability` and memory (MiB) hold for both of its cards."""
 

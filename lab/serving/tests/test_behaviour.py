@@ -4,7 +4,7 @@ import signal
 import time
 import unittest
 
-from machine import HYBRID, INSTANT, SPECULATION, Machine
+from machine import HYBRID, INSTANT, SPECULATION, Machine, is_alive
 
 PRIME = "Write a Python function is_prime(n)."
 
@@ -87,8 +87,11 @@ class BehaviourTest(unittest.TestCase):
         self.assertIsNone(server.process.poll())
         with self.assertRaises(ConnectionRefusedError):
             server.request("GET", "/health")
+        children = list(server.children().values())
         server.process.send_signal(signal.SIGTERM)
         self.assertEqual(server.wait(5), -15)
+        time.sleep(0.3)
+        self.assertEqual([pid for pid in children if is_alive(pid)], [])
 
     def test_a_slow_load_takes_real_seconds_and_shows_progress(self):
         self.machine.behave({"loadSeconds": 2})

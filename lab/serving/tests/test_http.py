@@ -1,10 +1,12 @@
 """Endpoints and answers of a running server, beside the recorded ones of a real 0.5.11."""
 
 import json
+import os
 import re
 import threading
 import time
 import unittest
+from pathlib import Path
 
 from machine import HYBRID, SPECULATION, Machine
 
@@ -252,8 +254,11 @@ class KeyTest(unittest.TestCase):
         self.assertEqual(json.loads(info)["api_key"], "s3cret")
         self.assertIn("api_key='s3cret'", server.output())
         for pid in server.children().values():
-            with open(f"/proc/{pid}/environ", "rb") as environment:
-                self.assertNotIn(b"s3cret", environment.read())
+            told = [Path(f"/proc/{pid}/environ"), Path(f"/proc/{pid}/cmdline")]
+            told += [fd for fd in Path(f"/proc/{pid}/fd").iterdir() if "memfd" in os.readlink(fd)]
+            self.assertEqual(len(told), 3)
+            for path in told:
+                self.assertNotIn(b"s3cret", path.read_bytes())
 
 
 if __name__ == "__main__":

@@ -8,18 +8,9 @@ import threading
 import time
 import unittest
 
-from machine import FAST, HYBRID, Machine
+from machine import FAST, HYBRID, Machine, is_alive
 
 STUCK_SECONDS = 60 * FAST
-
-
-def is_alive(pid):
-    """Whether a process exists and is no zombie."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 class StopTest(unittest.TestCase):
