@@ -2,7 +2,7 @@
 # template.sh WORK: builds what every machine of the lab stands on.
 #   WORK/template.tar.zst  the container template, as a Proxmox VE host would download it
 #   WORK/tree              the same, unpacked: the lowest layer of the hosts
-#   WORK/mirror            URL of the Debian mirror it came from (the only one that the apt relay lets hosts reach)
+#   WORK/mirrors           URLs of the Debian mirrors it came from, one a line (the only ones that the apt relay lets hosts reach)
 set -euo pipefail
 work="$1"
 release=bookworm
@@ -56,9 +56,11 @@ mkdir "$work/tree"
 # Device nodes are the kernel's or LXC's business.
 tar --extract --preserve-permissions --numeric-owner --file "$work/template.tar" --directory "$work/tree" --exclude './dev/*'
 
-if [[ -z "$mirror" ]]; then
-  mirror="$(grep --only-matching --extended-regexp --max-count 1 'https?://[^] ]+/debian' "$work/tree/etc/apt/sources.list")"
+if [[ -n "$mirror" ]]; then
+  echo "$mirror" >"$work/mirrors"
+else
+  # mmdebstrap took Debian's own mirrors, those of the updates too.
+  grep --only-matching --extended-regexp 'https?://[^] ]+' "$work/tree/etc/apt/sources.list" >"$work/mirrors"
 fi
-echo "$mirror" >"$work/mirror"
 
 zstd --quiet --threads=0 -3 --rm "$work/template.tar" -o "$work/template.tar.zst"

@@ -58,8 +58,9 @@ wait_for_service() {
 }
 
 start_services() {
-  local network="$lab_source/network"
-  start_service apt-relay "$network/apt-relay" "$lab_address" "$apt_relay_port" "$(<"${piece_folder[template]}/mirror")" "$cache/apt"
+  local network="$lab_source/network" mirrors
+  readarray -t mirrors <"${piece_folder[template]}/mirrors"
+  start_service apt-relay "$network/apt-relay" "$lab_address" "$apt_relay_port" "$cache/apt" "${mirrors[@]}"
   start_service file-server "$network/file-server" "$lab_address" "$file_server_port" "$www_folder"
   wait_for_service apt-relay "$apt_relay_port"
   wait_for_service file-server "$file_server_port"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -86,11 +87,11 @@ def nodes_are_open() -> bool:
     majors = {NVIDIA_MAJOR, _majors()[0]}
     for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
         try:
-            target = os.readlink(descriptor)
-            if target.startswith("/dev/nvidia") and os.major(os.stat(descriptor).st_rdev) in majors:
-                return True
+            status = os.stat(descriptor)
         except OSError:
             continue
+        if stat.S_ISCHR(status.st_mode) and os.major(status.st_rdev) in majors:
+            return True
     return False
 
 

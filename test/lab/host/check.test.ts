@@ -10,12 +10,12 @@ const cgroups = existsSync("/sys/fs/cgroup/unified") ? "/sys/fs/cgroup/unified" 
 /** `lab check` on a machine that lacks something: a shell script takes it away, in namespaces of its own. */
 function checkWithout(script: string, env: Record<string, string> = {}) {
   const command = ["--mount", "--net", "--propagation", "private", "bash", "-ec", `${script}`, labCommand];
-  return run("unshare", command, { env: { LAB_SUBNET: "10.78.9", LAB_DIR: "/tmp/lab-check-test", ...env } });
+  return run("unshare", command, { env: { LAB_SUBNET: "10.78.29", LAB_DIR: "/tmp/lab-check-test", ...env } });
 }
 
 describe("lab check", () => {
   test("says nothing where nothing is missing, and leaves nothing", () => {
-    const lab = new TestLab("10.78.9");
+    const lab = new TestLab("10.78.29");
     const result = lab.run("check");
     expect(result).toEqual({ status: 0, stdout: "", stderr: "" });
     expect(lab.traces()).toEqual([]);
@@ -46,8 +46,8 @@ describe("lab check", () => {
     ["device nodes", 'exec setpriv --bounding-set -mknod "$0" check', "device nodes: mknod"],
     [
       "a free network",
-      'ip link add other type bridge; ip address add 10.78.9.7/24 dev other; ip link set other up; exec "$0" check',
-      "a free network: this machine has a route to 10.78.9.0/24 already",
+      'ip link add other type bridge; ip address add 10.78.29.7/24 dev other; ip link set other up; exec "$0" check',
+      "a free network: this machine has a route to 10.78.29.0/24 already",
     ],
     [
       "memory",

@@ -8,7 +8,7 @@ jest.setTimeout(600_000);
 const bootId = "cat /proc/sys/kernel/random/boot_id";
 
 describe("a lab host's life", () => {
-  const lab = new TestLab("10.78.3");
+  const lab = new TestLab("10.78.23");
   const host = (script: string) => lab.shell("pve1", script);
 
   beforeAll(() => lab.ok("up"));
@@ -127,14 +127,14 @@ describe("a lab host's life", () => {
 describe("two labs on a machine", () => {
   test("run side by side, and each takes away everything of its own and nothing else", () => {
     const forwarding = readFileSync("/proc/sys/net/ipv4/ip_forward", "utf8");
-    const first = new TestLab("10.78.4");
-    const second = new TestLab("192.168.78");
+    const first = new TestLab("10.78.24");
+    const second = new TestLab("192.168.178");
     try {
       first.ok("up", "pve1");
       second.ok("up", "pve1");
       first.shell("pve1", "echo first >/root/file");
       expect(second.shell("pve1", "hostname -I; ls /root/file").stdout).toMatch(
-        /^192\.168\.78\.5 \nls: cannot access/,
+        /^192\.168\.178\.5 \nls: cannot access/,
       );
       expect(readFileSync("/proc/sys/net/ipv4/ip_forward", "utf8")).toBe(forwarding);
       first.ok("down");
@@ -148,8 +148,8 @@ describe("two labs on a machine", () => {
   });
 
   test("a network that another lab has is refused", () => {
-    const first = new TestLab("10.78.5");
-    const second = new TestLab("10.78.5");
+    const first = new TestLab("10.78.25");
+    const second = new TestLab("10.78.25");
     try {
       first.ok("up");
       const result = second.run("up");
@@ -164,7 +164,7 @@ describe("two labs on a machine", () => {
   });
 
   test("a killed `lab up` can be repeated, and down leaves nothing after a host was killed from outside", () => {
-    const lab = new TestLab("10.78.6");
+    const lab = new TestLab("10.78.26");
     try {
       // Wherever the command is after that time: nothing may be left in the way of the second.
       run("timeout", ["-s", "KILL", "2", join(__dirname, "../../../lab/lab"), "up"], {
