@@ -24,7 +24,8 @@ export function proxmoxProvider(
       endpoint: `https://${host.address}:${host.api.port}/`,
       insecure: host.api.tls === "insecure",
       ...(credentials.apiToken === undefined
-        ? { username: host.api.user, ...(credentials.apiPassword && { password: credentials.apiPassword }) }
+        ? // The provider wants a password even for a preview, which needs none; `up` is refused without a real one.
+          { username: host.api.user, password: credentials.apiPassword ?? pulumi.secret("not set") }
         : { apiToken: credentials.apiToken }),
     },
     options,
