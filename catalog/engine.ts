@@ -7,6 +7,7 @@ import { ARGUMENT_RULES } from "./rules/arguments";
 import { ATTENTION_RULES } from "./rules/attention";
 import { HOST_RULES } from "./rules/host";
 import { KEY_VALUE_CACHE_RULES } from "./rules/key-value-cache";
+import { MODEL_RULES } from "./rules/model";
 import { PACKAGE_RULES } from "./rules/packages";
 import { PARALLEL_RULES } from "./rules/parallel";
 import { QUANTIZATION_RULES } from "./rules/quantization";
@@ -22,6 +23,7 @@ export const SERVICE_RULES: readonly Rule[] = [
   ...SPECULATION_RULES,
   ...QUANTIZATION_RULES,
   ...KEY_VALUE_CACHE_RULES,
+  ...MODEL_RULES,
   ...PARALLEL_RULES,
   ...PACKAGE_RULES,
   ...ARGUMENT_RULES,

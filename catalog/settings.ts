@@ -27,6 +27,7 @@ export interface Settings {
   readonly linearAttentionDecode?: string;
   readonly pageSize?: number;
   readonly maxRunningRequests?: number;
+  readonly contextLength?: number;
   readonly radixCache: boolean;
   readonly overlapSchedule: boolean;
   readonly customAllReduce: boolean;
@@ -61,6 +62,7 @@ export function readSettings({ values }: Pick<Arguments, "values">): Settings {
     linearAttentionDecode: text("--linear-attn-decode-backend"),
     pageSize: number("--page-size"),
     maxRunningRequests: number("--max-running-requests"),
+    contextLength: number("--context-length"),
   };
   const stated = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined));
   return {

@@ -184,4 +184,19 @@ export const PARALLEL_RULES: readonly Rule[] = [
     ],
     evidence: "inferred: flashinfer and Triton look for nvcc in PATH",
   },
+  {
+    id: "N4",
+    subject: "CUDA_DEVICE_MAX_CONNECTIONS, which the server sets itself",
+    cases: [
+      {
+        when: ({ env }) => !["8", undefined].includes(env["CUDA_DEVICE_MAX_CONNECTIONS"]),
+        severity: "warning",
+        setting: "env.CUDA_DEVICE_MAX_CONNECTIONS",
+        message: ({ env }) =>
+          `the server overwrites it with 8; ${env["CUDA_DEVICE_MAX_CONNECTIONS"] ?? ""} has no effect`,
+        fix: "take it out",
+      },
+    ],
+    evidence: "environment set by the engine at start-up, read in 0.5.9 to 0.5.23",
+  },
 ];

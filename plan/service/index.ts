@@ -176,6 +176,9 @@ export function planService(input: ServiceInput): ServicePlan {
   return {
     args,
     env,
+    ...(input.service.release !== undefined && build.kind === "release"
+      ? { expectedVersion: input.service.release }
+      : {}),
     expectedServerInfo: line.expected,
     findings: acknowledge(findings, input.service.acknowledge, input.path),
     ...(outcome === undefined ? {} : { memory: outcome.memory }),

@@ -79,6 +79,8 @@ export interface ServicePlan {
   readonly args: readonly string[];
   /** Environment variables that the plan and the owner ask for. */
   readonly env: Readonly<Record<string, string>>;
+  /** Version that /server_info must show; undefined for development builds, which show another. */
+  readonly expectedVersion?: string;
   /** Values that /server_info must show once the server runs. */
   readonly expectedServerInfo: Readonly<Record<string, string | number | boolean>>;
   /** What the rules say, errors first. */

@@ -340,11 +340,13 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R21",
     fires: [
+      { ...NVFP4, release: "0.5.15.post1" },
       { ...NVFP4, release: "0.5.12", args: "--moe-runner-backend flashinfer_cutedsl" },
       { ...NVFP4, release: "0.5.12" },
       { ...NVFP4, release: "0.5.13" },
     ],
     silent: [
+      { ...NVFP4, release: "0.5.16" },
       { ...NVFP4, release: "0.5.12", args: "--moe-runner-backend flashinfer_cutlass" },
       { ...NVFP4, release: "0.5.13", args: "--quantization modelopt_fp4" },
       { ...KIMI, release: "0.5.12" },
@@ -353,6 +355,11 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R22",
     fires: [
+      {
+        ...NVFP4,
+        release: "0.5.9",
+        args: "--moe-runner-backend flashinfer_cutlass --quantization modelopt_mixed",
+      },
       { ...NVFP4, release: "0.5.9", args: "--moe-runner-backend flashinfer_cutlass --quantization fp8" },
       { ...NVFP4, release: "0.5.11", args: "--moe-runner-backend flashinfer_cutlass --ep-size 2" },
     ],
@@ -373,6 +380,12 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R24",
     fires: [
+      {
+        ...NVFP4,
+        gpu: "rtx-a6000",
+        release: "0.5.12.post1",
+        args: "--moe-runner-backend flashinfer_cutlass",
+      },
       { ...NVFP4, gpu: "rtx-a6000", release: "0.5.12.post1" },
       { ...NVFP4, gpu: "rtx-a6000", release: "0.5.13" },
       { ...NVFP4, gpu: "rtx-a6000", release: "0.5.13", args: "--moe-runner-backend flashinfer_cutlass" },
@@ -668,6 +681,40 @@ export const RULE_ROWS: readonly RuleRow[] = [
     rule: "M1",
     fires: [{ release: "0.5.9" }, { release: "main-20260317" }],
     silent: [{ release: "0.5.10" }, { ...KIMI, release: "0.5.9" }],
+  },
+  {
+    rule: "M2",
+    fires: [{ ...KIMI, release: "0.5.12", args: "--speculative-algorithm NEXTN" }],
+    silent: [
+      { release: "0.5.11", args: "--speculative-algorithm NEXTN" },
+      { ...KIMI, release: "0.5.12", args: "--speculative-algorithm EAGLE --speculative-draft-model-path /d" },
+      { ...KIMI, release: "0.5.12", args: "--speculative-algorithm EAGLE3" },
+    ],
+  },
+  {
+    rule: "M4",
+    fires: [{ release: "0.5.11", args: "--context-length 262145" }],
+    silent: [
+      { release: "0.5.11", args: "--context-length 262144" },
+      {
+        release: "0.5.11",
+        args: "--context-length 1010000",
+        env: { SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN: "1" },
+      },
+    ],
+  },
+  {
+    rule: "M5",
+    fires: [
+      { release: "0.5.11", args: "--tp-size 2 --pp-size 2" },
+      { release: "0.5.11", count: 1, args: "--tp-size 2" },
+    ],
+    silent: [{ release: "0.5.11", count: 4, args: "--tp-size 2 --pp-size 2" }],
+  },
+  {
+    rule: "N4",
+    fires: [{ release: "0.5.11", env: { CUDA_DEVICE_MAX_CONNECTIONS: "1" } }],
+    silent: [{ release: "0.5.11", env: { CUDA_DEVICE_MAX_CONNECTIONS: "8" } }],
   },
   {
     rule: "M3",

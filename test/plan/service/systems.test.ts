@@ -36,6 +36,11 @@ describe("system A: Qwen3.6-27B on two A6000", () => {
     ]);
   });
 
+  test("expects the server to report its release, which a development build does not", () => {
+    expect(plan.expectedVersion).toBe("0.5.11");
+    expect(planned(SYSTEM_B).expectedVersion).toBeUndefined();
+  });
+
   test("expects the server to report the resolved values", () => {
     expect(plan.expectedServerInfo).toEqual({
       model_path: "/models/qwen3.6-27b",
