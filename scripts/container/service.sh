@@ -14,6 +14,7 @@
 
 LIBRARY=/usr/local/lib/proxmox-gpu-stack
 STARTED_AT=0
+GATE_REASONS=""
 
 record() {
   printf '/var/lib/proxmox-gpu-stack/services/%s' "$(argument name)"
@@ -172,14 +173,14 @@ start_service() {
   systemctl restart "$(unit)" </dev/null
 }
 
-# pass_gate: 0 when the service is healthy; its last line is JSON and becomes facts.
+# pass_gate: 0 when the service is healthy; else GATE_REASONS says why not.
 pass_gate() {
   local output status=0
   output=$(mktemp)
   PYTHONPATH=$LIBRARY PYTHONDONTWRITEBYTECODE=1 "$(argument python)" -u -m sglang_probe gate --spec "$(argument spec)" </dev/null |
     tee "$output" | { grep --line-buffered -v '^{' >&2 || true; }
   status=${PIPESTATUS[0]}
-  GATE_RESULT=$(tail -n 1 "$output")
+  GATE_REASONS=$(sed -n 's/^.*not healthy, //p' "$output" | paste -sd';' -)
   rm -f "$output"
   return "$status"
 }
@@ -264,7 +265,7 @@ run_service() {
     start_service || give_up "$(unit) does not start"
   fi
   say "waiting for $(unit) to pass its health gate"
-  pass_gate || give_up "$(unit) does not pass its health gate: $GATE_RESULT"
+  pass_gate || give_up "$(unit) does not pass its health gate: $GATE_REASONS"
   systemctl enable --quiet "$(unit)"
   while IFS= read -r timer; do
     systemctl enable --quiet --now "$timer"
