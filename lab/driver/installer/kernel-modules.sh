@@ -131,8 +131,10 @@ install_with_dkms() {
       dkms build -m nvidia -v "$version" -k "$kernel_release" &&
       dkms install -m nvidia -v "$version" -k "$kernel_release" --force
   } >>"$log_file" 2>&1; then
+    # DKMS keeps its folder and the log in it.
+    rm -f "$state/dkms"
     remove_installed_driver
-    fail_with "the kernel modules could not be built or installed through DKMS"
+    fail_with "the kernel modules could not be built or installed through DKMS; check the DKMS logs for more information"
   fi
 }
 

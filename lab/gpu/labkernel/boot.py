@@ -13,6 +13,8 @@ from pathlib import Path
 from . import files, inventory, kmod_commands, modules, nvidia, pci
 
 _UNPACKED = files.STATE / "initramfs"
+# What a host with proxmox-boot-tool boots from; only `proxmox-boot-tool refresh` writes there.
+_BOOT_PARTITION = Path("/var/lib/lab/boot-partition")
 
 
 def boot() -> None:
@@ -32,11 +34,12 @@ def boot() -> None:
 
 
 def _load_from_initramfs(aliases: list[str]) -> None:
-    image = "/boot/initrd.img-" + os.uname().release
-    if not os.path.exists(image):
+    folder = _BOOT_PARTITION if _BOOT_PARTITION.is_dir() else Path("/boot")
+    image = folder / ("initrd.img-" + os.uname().release)
+    if not image.exists():
         files.log("lab: no %s" % image)
         return
-    subprocess.run(["unmkinitramfs", image, str(_UNPACKED)], stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(["unmkinitramfs", str(image), str(_UNPACKED)], stderr=subprocess.DEVNULL, check=False)
     # With early microcode there are several archives, and the last one is the file system.
     root = _UNPACKED / "main" if (_UNPACKED / "main").is_dir() else _UNPACKED
     for alias in aliases:

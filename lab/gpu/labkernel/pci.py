@@ -82,7 +82,7 @@ def populate(gpus: list[Gpu]) -> None:
                 "irq": str(_FIRST_INTERRUPT + number),
                 "numa_node": "0",
                 "enable": "1",
-                "boot_vga": "0",
+                "boot_vga": "1" if gpu.get("boot_vga") and function.device_class.startswith("03") else "0",
                 "modalias": modalias(function),
                 "uevent": "PCI_ID=%s:%s\nPCI_SLOT_NAME=%s"
                 % (function.vendor.upper(), function.device.upper(), function.address),
