@@ -34,7 +34,7 @@ def pip_download(folder, arguments):
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as aside:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-        command += ["--no-deps", "--only-binary=:all:", "--dest", aside, *arguments]
+        command += ["--no-deps", "--only-binary=:all:", "--retries", "1", "--dest", aside, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             words = (done.stderr or done.stdout).strip()

@@ -406,6 +406,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
     ],
     silent: [
       { ...NVFP4, release: "0.5.9", args: "--fp4-gemm-backend flashinfer_cudnn" },
+      { ...NVFP4, release: "0.5.10" },
       { ...NVFP4, release: "0.5.12" },
       { ...NVFP4, release: "0.5.13", args: "--fp4-gemm-backend flashinfer_cudnn" },
       { ...QWEN, release: "0.5.9" },
