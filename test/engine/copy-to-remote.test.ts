@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { CommandFixture, errorOf } from "./support/command-fixture";
 import { describeWith } from "./support/requirement";
 import { sshdMissing } from "./support/sshd";
+import { until } from "./support/until";
 
 describeWith(sshdMissing(), "the command provider's stand-in", () => {
   const fixture = CommandFixture.inGroup();
@@ -74,8 +75,7 @@ describeWith(sshdMissing(), "the command provider's stand-in", () => {
     test("its connection is closed at once", async () => {
       const open = fixture.relay.openConnections;
       await copy(textAsset("x"), "closed");
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      expect(fixture.relay.openConnections).toBe(open);
+      await until(() => fixture.relay.openConnections === open);
     });
   });
 });

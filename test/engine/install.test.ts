@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dependencies } from "../../package.json";
 import { Checkout } from "./support/checkout";
+import { until } from "./support/until";
 
 const PULUMI = dependencies["@pulumi/pulumi"];
 const COMMAND = dependencies["@pulumi/command"];
@@ -140,14 +141,11 @@ describe("engine/install", () => {
 
     test("an interrupted run leaves nothing that the next one takes for done", async () => {
       writeFileSync(checkout.path("go-hangs"), "");
-      const interrupted = await checkout.install((interrupt) => {
-        const poll = setInterval(() => {
-          if (builds().length === 0) return;
-          clearInterval(poll);
-          interrupt();
-        }, 20);
-      });
-      expect(interrupted.code).not.toBe(0);
+      let interrupt: () => void = () => undefined;
+      const running = checkout.install((way) => (interrupt = way));
+      await until(() => builds().length > 0);
+      interrupt();
+      expect((await running).code).not.toBe(0);
       expect(checkout.has("root/.lab/engine/facts.sh")).toBe(false);
 
       await checkout.bash("rm ../go-hangs");

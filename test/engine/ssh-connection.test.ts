@@ -4,19 +4,19 @@ import { CommandProvider, secret } from "./support/command-provider";
 import { describeWith } from "./support/requirement";
 import { freePort, Sshd, sshdMissing } from "./support/sshd";
 import { TcpRelay } from "./support/tcp-relay";
+import { until } from "./support/until";
 
 describeWith(sshdMissing(), "SSH connections of the command provider's stand-in", () => {
   const fixture = CommandFixture.inGroup();
 
   describe("dialling", () => {
     test("dialErrorLimit 3 makes four attempts, waiting 100 ms and then half as long again each time", async () => {
-      const closing = await TcpRelay.start(undefined);
+      const closing = fixture.keep(await TcpRelay.start(undefined), (relay) => relay.stop());
       const target = secret(fixture.sshd.connection({ port: closing.port, dialErrorLimit: 3 }));
       const messages = await fixture.messagesOf(async () => {
         const error = await errorOf(fixture.provider.create({ connection: target, create: "true" }));
         expect(error).toMatch(/^after 3 failed attempts: ssh: handshake failed: /);
       });
-      await closing.stop();
 
       expect(messages).toEqual([1, 2, 3].map((n) => `info: Dial ${n}/3 failed: retrying`));
       const waits = closing.arrivals.slice(1).map((time, n) => time - (closing.arrivals[n] ?? NaN));
@@ -33,7 +33,7 @@ describeWith(sshdMissing(), "SSH connections of the command provider's stand-in"
     });
 
     test("dialErrorLimit -1 goes on until the host answers", async () => {
-      const late = await Sshd.start();
+      const late = fixture.keep(await Sshd.start(), (sshd) => sshd.remove());
       await late.stop();
       const messages = await fixture.messagesOf(async () => {
         const running = fixture.provider.create({
@@ -44,7 +44,6 @@ describeWith(sshdMissing(), "SSH connections of the command provider's stand-in"
         await late.resume();
         expect((await running).stdout).toBe("up");
       });
-      await late.remove();
       expect(messages[0]).toBe("info: Dial 1/inf failed: retrying");
     });
 
@@ -70,16 +69,15 @@ describeWith(sshdMissing(), "SSH connections of the command provider's stand-in"
     });
 
     test("a cancelled run stops dialling", async () => {
-      const other = await CommandProvider.start();
+      const other = fixture.keep(await CommandProvider.start(), (provider) => provider.stop());
       const endless = secret(fixture.sshd.connection({ port: await freePort(), dialErrorLimit: -1 }));
       const dialling = errorOf(other.create({ connection: endless, create: "true" }));
       await other.cancel();
       expect(await dialling).toBe("context canceled");
-      await other.stop();
     });
 
     test("one connection an operation, which stays open until the provider ends", async () => {
-      const other = await CommandProvider.start();
+      const other = fixture.keep(await CommandProvider.start(), (provider) => provider.stop());
       const [before, open] = [fixture.relay.connections, fixture.relay.openConnections];
       const state = await other.create({ connection: fixture.connection(), create: "true", delete: "true" });
       await other.update(state, { ...state, create: "true # again" });
@@ -88,8 +86,7 @@ describeWith(sshdMissing(), "SSH connections of the command provider's stand-in"
       expect(fixture.relay.openConnections - open).toBe(3);
 
       expect(await other.stop()).toBe(0);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      expect(fixture.relay.openConnections - open).toBe(0);
+      await until(() => fixture.relay.openConnections === open);
     });
 
     test("by way of a proxy", async () => {
@@ -115,11 +112,10 @@ describeWith(sshdMissing(), "SSH connections of the command provider's stand-in"
 
   describe("keys", () => {
     test("another host key than the connection's is refused", async () => {
-      const stranger = await Sshd.start();
+      const stranger = fixture.keep(await Sshd.start(), (sshd) => sshd.remove());
       const error = await errorOf(
         fixture.run("true", { connection: fixture.connection({ hostKey: stranger.hostKey }) }),
       );
-      await stranger.remove();
       expect(error).toBe("after 0 failed attempts: ssh: handshake failed: ssh: host key mismatch");
     });
 
@@ -140,18 +136,19 @@ describeWith(sshdMissing(), "SSH connections of the command provider's stand-in"
     });
 
     test("a user key that the host does not know is refused", async () => {
-      const stranger = await Sshd.start();
+      const stranger = fixture.keep(await Sshd.start(), (sshd) => sshd.remove());
       const error = await errorOf(
         fixture.run("true", { connection: fixture.connection({ privateKey: stranger.privateKey }) }),
       );
-      await stranger.remove();
       expect(error).toMatch(/ssh: unable to authenticate, attempted methods \[none publickey\]/);
     });
 
     test("an SSH agent that does not answer is an error even beside a private key", async () => {
-      const other = await CommandProvider.start({ SSH_AUTH_SOCK: join(fixture.sshd.folder, "no-agent") });
+      const other = fixture.keep(
+        await CommandProvider.start({ SSH_AUTH_SOCK: join(fixture.sshd.folder, "no-agent") }),
+        (provider) => provider.stop(),
+      );
       const error = await errorOf(other.create({ connection: fixture.connection(), create: "true" }));
-      await other.stop();
       expect(error).toMatch(/^dial unix .*no-agent: /);
     });
   });

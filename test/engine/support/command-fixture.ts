@@ -7,6 +7,7 @@ export class CommandFixture {
   sshd!: Sshd;
   relay!: TcpRelay;
   provider!: CommandProvider;
+  private readonly ends: (() => Promise<unknown>)[] = [];
 
   /** Brings all up before the tests of the group in which it is called, and down afterwards, whatever happens. */
   static inGroup(): CommandFixture {
@@ -16,6 +17,9 @@ export class CommandFixture {
       fixture.relay = await TcpRelay.start(fixture.sshd.port);
       fixture.provider = await CommandProvider.start();
     });
+    afterEach(async () => {
+      for (const end of fixture.ends.splice(0)) await end();
+    });
     afterAll(async () => {
       // The provider goes first: with its connections the server's sessions end.
       await Promise.resolve(fixture.provider?.stop());
@@ -23,6 +27,12 @@ export class CommandFixture {
       await Promise.resolve(fixture.sshd?.remove());
     });
     return fixture;
+  }
+
+  /** A thing of one test's own. @param end is called after the test, whether it passes or not */
+  keep<Thing>(thing: Thing, end: (thing: Thing) => Promise<unknown>): Thing {
+    this.ends.push(() => end(thing));
+    return thing;
   }
 
   /** A connection to the host by way of the relay. */
