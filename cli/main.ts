@@ -39,6 +39,21 @@ function build(finish: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("inventory <HOST>")
+    .description(
+      "what a Proxmox VE host has, as a stack file with comments; HOST is root@ADDRESS, nothing changes there",
+    )
+    .option("--identity <FILE>", "private SSH key; default: the SSH agent and your own keys")
+    .option(
+      "--host-key <KEY>",
+      "public key that the host must have (ssh-ed25519 AAAA…); default: the one it shows",
+    )
+    .option("--json", "print the facts as JSON")
+    .action(async (host: string, options: { identity?: string; hostKey?: string; json?: boolean }) => {
+      finish(await verb<typeof import("./inventory")>("inventory").inventory(host, options));
+    });
+
+  program
     .command("explain <RULE>")
     .description("what a rule says, for which SGLang releases, and where it comes from")
     .option("--json", "print the rule as JSON")

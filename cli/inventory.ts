@@ -1,0 +1,57 @@
+import { EXIT, UsageError, type ExitCode } from "./exit-codes";
+import { hostFacts, inventoryStep, type HostFacts } from "./inventory/host-facts";
+import { stackFileText } from "./inventory/stack-file";
+import { lookAt, SshError, type SshTarget } from "./remote/ssh";
+
+export interface InventoryOptions {
+  readonly identity?: string;
+  readonly hostKey?: string;
+  readonly json?: boolean;
+}
+
+/** The address in `root@HOST`; only root may see and do what a stack needs. */
+function addressOf(target: string): string {
+  const [user, address] = target.includes("@") ? target.split("@") : ["root", target];
+  if (user !== "root")
+    throw new UsageError(`"${target}": the host is looked at as root; write root@${address ?? "HOST"}`);
+  if (address === undefined || !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(address))
+    throw new UsageError(`"${target}" is no host: write root@ADDRESS, with an IPv4 address or a name`);
+  return address;
+}
+
+/**
+ * What a host has.
+ *
+ * @throws SshError when the host cannot be looked at, or is no Proxmox VE host
+ */
+export async function factsOf(target: SshTarget, step = inventoryStep()): Promise<HostFacts> {
+  const facts = hostFacts(await lookAt(target, step));
+  if (facts.pve === "")
+    throw new SshError(
+      `${target.address} is no Proxmox VE host: it has no pveversion`,
+      "name a host with Proxmox VE 8.1 or newer",
+      EXIT.problems,
+    );
+  return facts;
+}
+
+/** `./stack inventory root@HOST [--json]`: what a host has, as a stack file with comments. */
+export async function inventory(target: string, options: InventoryOptions): Promise<ExitCode> {
+  const address = addressOf(target);
+  const { identity, hostKey, json } = options;
+  try {
+    const facts = await factsOf({
+      address,
+      ...(identity === undefined ? {} : { identity }),
+      ...(hostKey === undefined ? {} : { hostKey }),
+    });
+    process.stdout.write(
+      json === true ? `${JSON.stringify(facts, null, 2)}\n` : stackFileText(address, facts),
+    );
+    return EXIT.fine;
+  } catch (error) {
+    if (!(error instanceof SshError)) throw error;
+    process.stderr.write(`stack: ${error.message}\n`);
+    return error.exitCode;
+  }
+}

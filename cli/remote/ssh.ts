@@ -1,0 +1,145 @@
+/** One step on a host over the system's `ssh`, as root; used by verbs that only look. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { stepCommand, stepInput } from "../../plan/script";
+import type { Step } from "../../plan/step";
+import { EXIT, type ExitCode } from "../exit-codes";
+
+export interface SshTarget {
+  readonly address: string;
+  /** Default: what the user's own SSH configuration says, or 22. */
+  readonly port?: number;
+  /** `ssh-ed25519 AAAA…`; without it the key that the host shows is taken, once. */
+  readonly hostKey?: string;
+  /** Path of a private key. Without it and `privateKey`, the agent and the user's own keys. */
+  readonly identity?: string;
+  /** Text of a private key; it lies in a file that only its owner reads for as long as the connection lasts. */
+  readonly privateKey?: string;
+}
+
+/** Why there is no answer. `exitCode` tells a machine that is not there from one that refuses. */
+export class SshError extends Error {
+  constructor(
+    readonly what: string,
+    readonly fix: string,
+    readonly exitCode: ExitCode,
+  ) {
+    super(`${what}\n  fix: ${fix}`);
+  }
+}
+
+const LIMIT_SECONDS = 180;
+
+function options(target: SshTarget, folder: string): string[] {
+  const knownHosts = path.join(folder, "known_hosts");
+  const { address, port } = target;
+  if (target.hostKey !== undefined) {
+    const name = port === undefined || port === 22 ? address : `[${address}]:${port}`;
+    writeFileSync(knownHosts, `${name} ${target.hostKey}\n`);
+  }
+  let identity = target.identity;
+  if (target.privateKey !== undefined) {
+    identity = path.join(folder, "key");
+    writeFileSync(identity, `${target.privateKey.trimEnd()}\n`, { mode: 0o600 });
+  }
+  return [
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=15",
+    `UserKnownHostsFile=${knownHosts}`,
+    "GlobalKnownHostsFile=/dev/null",
+    `StrictHostKeyChecking=${target.hostKey === undefined ? "accept-new" : "yes"}`,
+    ...(target.hostKey === undefined
+      ? ["HostKeyAlgorithms=ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512"]
+      : []),
+    ...(identity === undefined ? [] : [`IdentityFile=${identity}`, "IdentitiesOnly=yes"]),
+  ].flatMap((option) => ["-o", option]);
+}
+
+/** What ssh's own last lines mean. */
+export function sshProblem(address: string, stderr: string): SshError {
+  const last = stderr.trim().split("\n").at(-1) ?? "no message";
+  if (
+    /REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed|No .* host key is known/.test(stderr)
+  )
+    return new SshError(
+      `${address} shows another host key than the declared one`,
+      "compare /etc/ssh/ssh_host_ed25519_key.pub on the host's console with the declared key; when the host was installed anew, declare its new key",
+      EXIT.problems,
+    );
+  if (/Permission denied|Too many authentication failures/.test(stderr))
+    return new SshError(
+      `root@${address} does not accept the key: ${last}`,
+      "name a key with --identity, load it into the SSH agent, or put its public half into /root/.ssh/authorized_keys on the host",
+      EXIT.problems,
+    );
+  if (/invalid format|error in libcrypto|bad permissions/.test(stderr))
+    return new SshError(
+      `the private key cannot be used: ${last}`,
+      "give a private key without a passphrase",
+      EXIT.problems,
+    );
+  return new SshError(
+    `${address} cannot be reached over SSH: ${last}`,
+    "is the host up, its address and port right, and the way to it open?",
+    EXIT.unreachable,
+  );
+}
+
+interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function execute(words: readonly string[], input: string): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn("ssh", words, { stdio: "pipe", timeout: LIMIT_SECONDS * 1000 });
+    const written = { stdout: "", stderr: "" };
+    for (const stream of ["stdout", "stderr"] as const)
+      child[stream].setEncoding("utf8").on("data", (text: string) => (written[stream] += text));
+    child.on("error", (error) =>
+      reject(
+        new SshError(`ssh cannot be started: ${error.message}`, "install openssh-client", EXIT.problems),
+      ),
+    );
+    child.on("close", (status) => resolve({ status, ...written }));
+    // A connection that ends before it has read everything is told by its exit status.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(input);
+  });
+}
+
+/** The JSON object in the last line of a step's output. */
+function resultOf(stdout: string): Record<string, unknown> | undefined {
+  const last = stdout.trimEnd().split("\n").at(-1) ?? "";
+  return last.startsWith("{") ? (JSON.parse(last) as Record<string, unknown>) : undefined;
+}
+
+/**
+ * Runs a step in mode check, so that nothing changes, and returns what it reports.
+ *
+ * @throws SshError when the host cannot be reached, refuses, or the step fails
+ */
+export async function lookAt(target: SshTarget, step: Step): Promise<Record<string, unknown>> {
+  const folder = mkdtempSync(path.join(tmpdir(), "stack-ssh-"));
+  try {
+    const words = [
+      ...options(target, folder),
+      ...(target.port === undefined ? [] : ["-p", String(target.port)]),
+      "--",
+      `root@${target.address}`,
+      stepCommand(step, "check"),
+    ];
+    const { status, stdout, stderr } = await execute(words, stepInput(step));
+    const result = status === 0 ? resultOf(stdout) : undefined;
+    if (result !== undefined) return result;
+    if (status === 255) throw sshProblem(target.address, stderr);
+    const cause = status === null ? `it took more than ${LIMIT_SECONDS} seconds` : stderr.trim();
+    throw new SshError(`looking at ${target.address} failed: ${cause}`, "see the lines above", EXIT.problems);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
