@@ -88,7 +88,8 @@ class Family:
         while not self._ending:
             for name, process in self.children.items():
                 code = process.poll()
-                if code is not None and not self._ending:
+                # One that ended well only followed another that is gone: that one is the news.
+                if code not in (None, 0) and not self._ending:
                     log(
                         f"Subprocess {name} (pid={process.pid}) crashed with exit code {code}. Triggering SIGQUIT for cleanup..."
                     )
