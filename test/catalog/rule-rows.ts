@@ -399,6 +399,9 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R25",
     fires: [
+      { ...NVFP4, release: "0.5.9", args: "--fp4-gemm-backend flashinfer_cutlass" },
+      { ...NVFP4, release: "0.5.10", args: "--fp4-gemm-backend flashinfer_cutlass" },
+      { ...NVFP4, release: "0.5.13", args: "--fp4-gemm-backend flashinfer_cutlass" },
       { ...NVFP4, release: "0.5.9", args: "--fp4-gemm-backend auto" },
       { ...NVFP4, release: "main-20260307" },
       { ...NVFP4, release: "0.5.12", args: "--fp4-gemm-backend flashinfer_cutlass" },

@@ -47,10 +47,10 @@ describe("the rules", () => {
     expect([...known].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))).toEqual(numbered);
   });
 
-  test("each has an id of its own, cases, evidence, and rows here (D1 to D4: see regressions)", () => {
+  test("each has an id of its own, cases, evidence, and rows here (D1 to P5 and release-newer: see regressions)", () => {
     expect(new Set(RULE_IDS).size).toBe(RULE_IDS.length);
     const tested = new Set(RULE_ROWS.map(({ rule }) => rule));
-    expect(RULE_IDS.filter((id) => !tested.has(id) && !/^D\d$/.test(id))).toEqual([]);
+    expect(RULE_IDS.filter((id) => !tested.has(id) && !/^([DP]\d|release-newer)$/.test(id))).toEqual([]);
     for (const id of RULE_IDS) {
       const rule = explainRule(id);
       expect(rule?.cases.length).toBeGreaterThan(0);
@@ -75,6 +75,8 @@ describe("the rules", () => {
         },
       ],
     });
+    expect(explainRule("P2")?.subject).toBe("kernels other than >=0.12,<0.13 beside transformers==5.6.0");
+    expect(explainRule("R40")?.cases[0]?.setting).toBe("the setting behind the argument");
     expect(explainRule("R99")).toBeUndefined();
   });
 
