@@ -3,6 +3,9 @@ import { dependencies } from "../../package.json";
 import { Checkout } from "./support/checkout";
 import { until } from "./support/until";
 
+// On a busy machine everything takes several times as long.
+jest.setTimeout(60_000);
+
 const PULUMI = dependencies["@pulumi/pulumi"];
 const COMMAND = dependencies["@pulumi/command"];
 const PROXMOXVE = dependencies["@muhlba91/pulumi-proxmoxve"];

@@ -1,6 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { Checkout } from "./support/checkout";
 
+// On a busy machine everything takes several times as long.
+jest.setTimeout(60_000);
+
 describe("scripts/lib/progress.sh", () => {
   let checkout: Checkout;
   beforeEach(() => (checkout = new Checkout()));

@@ -4,6 +4,9 @@ import { describeWith } from "./support/requirement";
 import { sshdMissing } from "./support/sshd";
 import { until } from "./support/until";
 
+// On a busy machine everything takes several times as long.
+jest.setTimeout(60_000);
+
 describeWith(sshdMissing(), "remote.Command of the command provider's stand-in", () => {
   const fixture = CommandFixture.inGroup();
 
