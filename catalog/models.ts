@@ -19,6 +19,7 @@ export const MODELS: readonly CatalogModel[] = [
     predictionLayers: 1,
     stateType: "float32",
     minimumRelease: "0.5.10",
+    servedWith: ["0.5.11"],
     reasoningParser: "qwen3",
     toolCallParser: "qwen3_coder",
     serving: { contextLength: 262_144, memFractionStatic: 0.8 },

@@ -105,6 +105,8 @@ export interface CatalogModel extends ModelFacts {
   readonly repos: readonly string[];
   /** First SGLang release that the card accepts. */
   readonly minimumRelease?: string;
+  /** Releases that are known to have served it well. */
+  readonly servedWith?: readonly string[];
   readonly reasoningParser?: string;
   readonly toolCallParser?: string;
   /** What the card states as server flags; the planner emits them. */

@@ -45,15 +45,18 @@ function inputOf(model: CatalogModel, gpu: Gpu, count: number, release: string):
   };
 }
 
-/** Fewer warnings first; among equals the release that was named first, which is the newest. */
-function best(plans: readonly { release: string; plan: ServicePlan }[]) {
-  const weight = ({ plan }: { plan: ServicePlan }) =>
+/** Fewer warnings first; among equals a release that has served the model, then the newest. */
+function best(model: CatalogModel, plans: readonly { release: string; plan: ServicePlan }[]) {
+  const warnings = ({ plan }: { plan: ServicePlan }) =>
     plan.findings.filter(({ severity }) => severity === "warning").length;
-  return [...plans].sort((a, b) => weight(a) - weight(b))[0];
+  const unproven = ({ release }: { release: string }) =>
+    model.servedWith?.includes(release) === true ? 0 : 1;
+  return [...plans].sort((a, b) => warnings(a) - warnings(b) || unproven(a) - unproven(b))[0];
 }
 
 /**
- * The release with the fewest warnings on which the model runs without an error, the newest among equals.
+ * The release with the fewest warnings on which the model runs without an error; among equals one that is known to
+ * have served it, else the newest.
  *
  * @throws NothingFits with the errors of the newest release
  */
@@ -62,7 +65,7 @@ export function recommend(model: CatalogModel, gpu: Gpu, count: number): Recomme
     .reverse()
     .map((release) => ({ release, plan: planService(inputOf(model, gpu, count, release)) }));
   const working = plans.filter(({ plan }) => plan.findings.every(({ severity }) => severity !== "error"));
-  const chosen = best(working);
+  const chosen = best(model, working);
   if (chosen === undefined) {
     const errors = plans[0]?.plan.findings.filter(({ severity }) => severity === "error") ?? [];
     const reasons = errors.map(({ id, message, fix }) => `${id}: ${message}; ${fix}`).join("\n");
@@ -70,9 +73,9 @@ export function recommend(model: CatalogModel, gpu: Gpu, count: number): Recomme
   }
   const { release, plan } = chosen;
   const { speculation } = model;
-  const newest = plans[0]?.release;
+  const proven = model.servedWith?.includes(release) === true;
   const why = [
-    `${release} has the fewest known problems with this model on this card${release === newest ? "" : `; newer releases raise more warnings`}`,
+    `${release} has the fewest known problems with this model on this card${proven ? " and is known to have served it well" : ""}`,
     ...(speculation?.algorithm === "eagle3"
       ? ["speculation needs a draft model: add speculative with its draftModel"]
       : []),

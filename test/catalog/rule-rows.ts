@@ -427,6 +427,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
       { ...FP8, release: "0.5.20" },
     ],
     silent: [
+      { ...FP8, release: "0.5.19" },
       { ...FP8, release: "0.5.12", env: { SGLANG_ENABLE_JIT_DEEPGEMM: "0" } },
       { ...FP8, release: "0.5.13" },
       { ...FP8, gpu: "h200", release: "0.5.12" },
@@ -607,6 +608,8 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R43",
     fires: [
+      { ...NVFP4, release: "0.5.20" },
+      { ...NVFP4, release: "0.5.21" },
       { ...NVFP4, release: "0.5.16" },
       { ...NVFP4, release: "0.5.23", args: "--quantization modelopt_mixed" },
     ],
@@ -639,7 +642,10 @@ export const RULE_ROWS: readonly RuleRow[] = [
       { ...QWEN, release: "0.5.14", args: "--quantization nvfp4_online" },
       { ...KIMI, release: "0.5.23", args: "--moe-runner-backend flashinfer_trtllm" },
     ],
-    silent: [{ ...KIMI, release: "0.5.23", args: "--moe-runner-backend marlin" }],
+    silent: [
+      { ...QWEN, release: "0.5.13", args: "--quantization nvfp4_online" },
+      { ...KIMI, release: "0.5.23", args: "--moe-runner-backend marlin" },
+    ],
   },
   {
     rule: "R46",

@@ -24,9 +24,12 @@ describe("a recommendation", () => {
     });
   });
 
-  test("avoids the releases that are reported to fail on the card", () => {
-    const { release } = ask("qwen3.6-27b", "rtx-a6000", 2);
-    expect(["0.5.18", "0.5.19", "0.5.20", "0.5.21"]).not.toContain(release);
+  test("prefers a release that has served the model, else the newest of those without warnings", () => {
+    expect(ask("qwen3.6-27b", "rtx-a6000", 2).release).toBe("0.5.11");
+    expect(ask("qwen3.6-27b", "rtx-a6000", 2).why[0]).toBe(
+      "0.5.11 has the fewest known problems with this model on this card and is known to have served it well",
+    );
+    expect(ask("kimi-k2.5", "rtx-pro-6000-blackwell", 8).release).toBe("0.5.23");
   });
 
   test("for NVFP4 on Blackwell states every backend", () => {
