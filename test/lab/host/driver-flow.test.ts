@@ -159,7 +159,13 @@ describe("the driver on a lab host", () => {
          --rootfs local-lvm:8 --net0 name=eth0,bridge=vmbr0,ip=${lab.subnet}.129/24,gw=${lab.subnet}.1 \
          --dev0 /dev/nvidia1,mode=0666 --dev1 /dev/nvidiactl,mode=0666 --dev2 /dev/nvidia-uvm,mode=0666 \
          --dev3 /dev/nvidia-uvm-tools,mode=0666 >/dev/null &&
-       pct start 129 && pct push 129 /root/${installer} /root/driver.run &&
+       pct start 129 &&
+       for attempt in $(seq 100); do
+         # A booting container empties its /tmp.
+         pct exec 129 -- systemctl is-system-running --wait 2>&1 | grep -qx running && break
+         sleep 0.1
+       done &&
+       pct push 129 /root/${installer} /root/driver.run &&
        pct exec 129 -- sh /root/driver.run --silent --ui=none --no-kernel-modules`,
     );
     expect(create.stdout + create.status).toMatch(/0$/);
