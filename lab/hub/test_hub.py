@@ -7,6 +7,7 @@ import struct
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -188,6 +189,13 @@ class HubTest(unittest.TestCase):
         with self.assertRaises(http.client.IncompleteRead):
             self.request("GET", path)
         self.assertEqual(len(self.request("GET", path)[2]), self.commit.files["tokenizer.json"].size)
+
+    def test_injected_slowness_takes_its_time(self):
+        file = self.commit.files["config.json"]
+        self.faulty({"kind": "slow", "path": "config.json", "bytesPerSecond": 2 * file.size})
+        begun = time.monotonic()
+        self.assertEqual(self.request("GET", f"/{TINY}/resolve/main/config.json")[2], file.data)
+        self.assertGreater(time.monotonic() - begun, 0.4)
 
     def test_injected_corruption_keeps_size_and_etag(self):
         self.faulty({"kind": "corrupt", "path": "config.json", "times": 1})

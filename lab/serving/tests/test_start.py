@@ -27,12 +27,12 @@ class StartTest(unittest.TestCase):
         self.assertLess(output.index(text), output.index("Received sigquit from a child process"))
 
     def test_first_refused_then_503_and_200_then_healthy(self):
-        server = self.machine.start(*HYBRID, scale=0.02)
+        server = self.machine.start(*HYBRID, scale=0.03)
         seen = []
         while not seen or seen[-1] != 200:
             try:
                 state = server.request("GET", "/health")[0]
-                if state == 503 and "fired up" not in server.output():
+                if state == 503 and state not in seen:
                     self.assertEqual(server.request("GET", "/health"), (503, ""))
                     self.assertEqual(server.request("GET", "/model_info")[0], 200)
                     self.assertEqual(server.request("GET", "/v1/models")[0], 200)
@@ -169,21 +169,21 @@ class StartTest(unittest.TestCase):
         self.assertNotIn("fired up", server.output())
 
     def test_cold_caches_cost_a_longer_start_and_the_first_sampled_request(self):
-        cold = Machine()
+        cold, scale = Machine(), 2 * FAST
         self.addCleanup(cold.close)
         begun = time.monotonic()
-        server = cold.start(*HYBRID, scale=FAST).wait_until_healthy()
-        self.assertGreater(time.monotonic() - begun, 130 * FAST)
+        server = cold.start(*HYBRID, scale=scale).wait_until_healthy()
+        self.assertGreater(time.monotonic() - begun, 130 * scale)
         begun = time.monotonic()
         asked = threading.Thread(target=server.say, args=("Say hello.",), kwargs={"temperature": 0.7})
         asked.start()
         time.sleep(0.1)
         self.assertEqual(server.request("GET", "/health"), (503, ""))
         asked.join()
-        self.assertGreater(time.monotonic() - begun, 121 * FAST)
+        self.assertGreater(time.monotonic() - begun, 121 * scale)
         begun = time.monotonic()
         server.say("Say hello.", temperature=0.7)
-        self.assertLess(time.monotonic() - begun, 60 * FAST)
+        self.assertLess(time.monotonic() - begun, 100 * scale)
 
 
 if __name__ == "__main__":
