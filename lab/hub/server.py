@@ -240,9 +240,9 @@ class Handler(BaseHTTPRequestHandler):
         try:
             for start in range(0, len(data), CHUNK):
                 piece = data[start : start + CHUNK]
-                self.wfile.write(piece)
                 if slow:
                     time.sleep(len(piece) / slow["bytesPerSecond"])
+                self.wfile.write(piece)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
