@@ -17,3 +17,8 @@ export function installerOptions(version: string, modules: "open" | "proprietary
     ? [kind, "--allow-installation-with-running-driver"]
     : [kind];
 }
+
+/** All that makes a loaded driver another one: what was started on the old one must start again. */
+export function driverIdentity(driver: { readonly version: string; readonly modules: string }): string {
+  return `${driver.version}-${driver.modules}`;
+}

@@ -55,6 +55,7 @@ export function planDriver(config: StackConfig): DriverPlan {
       sha256: driver.installer.sha256,
       options: installerOptions(driver.version, driver.modules).join(","),
       reboot: host.reboot,
+      replace: String(driver.replaceExisting),
     },
     texts: { "driver-build": scriptText("tools/driver-build") },
     timeoutMinutes: 75,

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { ResolvedService, StackConfig } from "../config/schema";
+import { driverIdentity } from "./driver";
 import type { EnvironmentPlan } from "./environment-steps";
 import { cardId } from "./host-steps";
 import { SCRIPTS, shortDigest } from "./script";
@@ -154,7 +155,7 @@ export function planServices(
       files[paths.environmentFile] ?? "",
       environment.target,
       model.revision,
-      config.driver.version,
+      driverIdentity(config.driver),
     );
     const address = container.network.address.split("/")[0] ?? "";
     const python = `${environment.path}/bin/python3`;

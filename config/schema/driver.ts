@@ -34,6 +34,14 @@ export const driverSchema = z
           "Turing to Hopper run with both. A change rebuilds the modules and needs a reboot.",
       ),
     installer,
+    replaceExisting: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Whether `up` may remove a driver that it did not install itself: a distribution's packages, another " +
+          "installer's modules. With `false` it names what it found and changes nothing. A driver that is already of the " +
+          "declared version and kind is taken over as it is. It has no effect once the driver is in place.",
+      ),
   })
   .describe("NVIDIA's driver: its version, its kernel modules, where it comes from.");
 

@@ -2,7 +2,7 @@
 # needs it. Where no reboot was needed it only looks.
 #
 # uses: step nvidia reboot
-# arguments: after=DIGEST (of the step before: a change there runs this again), nouveau=absent,
+# arguments: after=DIGEST (of the step before: a change there runs this again),
 #            driver=VERSION (optional: the loaded NVIDIA module)
 # facts: bootId, kernel
 
@@ -16,6 +16,13 @@ step_check() {
     differs "the loaded NVIDIA module is '$(loaded_driver)', declared is $driver"
 }
 
+fail_with_nouveau() {
+  local lines
+  lines=$(nouveau_loaders)
+  fail "nouveau is loaded although this boot was to keep it out" \
+    "${lines:+look at these lines of configuration: $lines; }look whether the kernel was started with an old initramfs (lsinitramfs /boot/initrd.img-$(uname -r) | grep modprobe.d; on boot partitions: proxmox-boot-tool refresh), then run \`up\` again"
+}
+
 # Nothing is made here: the machine is as declared once it has booted, or an earlier step must run again.
 step_apply() {
   local state
@@ -25,6 +32,7 @@ step_apply() {
   say "waiting for systemd to finish booting"
   state=$(timeout 600 systemctl is-system-running --wait || true)
   say "system is $state"
+  ! nouveau_loaded || fail_with_nouveau
   if [[ -n $(argument driver "") && -z $(loaded_driver) ]]; then
     say "loading the NVIDIA module"
     modprobe nvidia ||

@@ -1,28 +1,57 @@
 # Give a container the driver's libraries of exactly the version that the host's kernel module has. The installer is
-# the one the host has verified; it goes into the container by pct push and is verified there again.
+# the one the host has verified; it goes into the container by pct push and is verified there again. Packages that would
+# bring another version are kept out.
 #
-# uses: step nvidia long-work
-# arguments: id, version, sha256
+# uses: step files driver-packages nvidia long-work
+# arguments: id, version, sha256, replace=true|false (may packages with another driver be removed?)
 # facts: version
 
 inside() {
   pct exec "$(argument id)" --keep-env 0 -- "$@" </dev/null
 }
 
-userland_version() {
+container_version() {
   inside sh -c 'readlink -e /usr/lib/x86_64-linux-gnu/libcuda.so.1 || true' | sed -n 's/.*libcuda\.so\.//p'
+}
+
+# Containers of other systems than Debian and its children have no apt to be kept from anything.
+has_apt() {
+  inside test -d /etc/apt/preferences.d
 }
 
 step_check() {
   local found
   [[ $(loaded_driver) == "$(argument version)" ]] ||
     fail "the host's module is '$(loaded_driver)', declared is $(argument version)" "the driver step of this stack must run first"
-  found=$(userland_version)
+  found=$(container_version)
   [[ $found == "$(argument version)" ]] ||
     differs "the driver's libraries in container $(argument id) are of version '${found:-none}', declared is $(argument version)"
+  ! has_apt || [[ $(inside cat "$DRIVER_PREFERENCES" 2>/dev/null) == "$(driver_preferences_text)" ]] ||
+    differs "driver packages are not held back in container $(argument id)"
 }
 
-step_apply() {
+hold_back_packages() {
+  local copy
+  copy=$(mktemp)
+  driver_preferences_text >"$copy"
+  pct push "$(argument id)" "$copy" "$DRIVER_PREFERENCES" --perms 644
+  rm -f "$copy"
+}
+
+remove_foreign_packages() {
+  local packages
+  has_apt || return 0
+  mapfile -t packages < <(installed_driver_packages inside)
+  ((${#packages[@]} > 0)) || return 0
+  [[ $(argument replace) == true ]] ||
+    fail "container $(argument id) has the driver from packages: ${packages[*]}" \
+      "take them away there, or set driver.replaceExisting to true: then this step removes them. Nothing was changed"
+  say "removing packages in container $(argument id): ${packages[*]}"
+  inside env DEBIAN_FRONTEND=noninteractive apt-get -q -y purge "${packages[@]}" >&2 ||
+    fail "the packages could not be removed in container $(argument id)" "see apt's lines above"
+}
+
+install_libraries() {
   local target installer
   installer=$(installer_path "$(argument version)")
   target=/var/tmp/${installer##*/}
@@ -40,6 +69,14 @@ step_apply() {
   inside rm -f "$target"
 }
 
+step_apply() {
+  if [[ $(container_version) != "$(argument version)" ]]; then
+    remove_foreign_packages
+    install_libraries
+  fi
+  ! has_apt || hold_back_packages
+}
+
 step_facts() {
-  fact version "$(userland_version)"
+  fact version "$(container_version)"
 }

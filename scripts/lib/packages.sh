@@ -38,7 +38,7 @@ apt_get() {
 have_candidates() {
   local name
   for name in "$@"; do
-    apt-cache policy "$name" | grep 'Candidate: [^(]' >/dev/null || return 1
+    [[ $(apt-cache policy "$name") =~ Candidate:\ [^\(] ]] || return 1
   done
 }
 
