@@ -109,6 +109,7 @@ export class GpuContainer extends pulumi.ComponentResource {
     const { settings } = plan;
     const { network } = settings;
 
+    const claim = new RemoteStep(context, plan.claim, { parent: this });
     const container = new proxmoxve.ContainerLegacy(
       `${name}-container`,
       {
@@ -144,7 +145,9 @@ export class GpuContainer extends pulumi.ComponentResource {
       {
         parent: this,
         protect: settings.protect,
-        dependsOn: [args.template, ...args.after],
+        dependsOn: [claim, args.template, ...args.after],
+        // Never Pulumi's option `import`: the provider's own id differs from its import id, so the next update would take
+        // the adopted container for another one and delete it, protection or not. Adoption is `pulumi import`.
         ignoreChanges: NOT_THE_PROVIDERS,
         // T1: create-before-delete would adopt the old container and then delete it.
         deleteBeforeReplace: true,

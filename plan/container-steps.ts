@@ -1,6 +1,7 @@
 import type { StackConfig } from "../config/schema";
+import { driverIdentity } from "./driver";
 import { cardId } from "./host-steps";
-import { scriptText } from "./script";
+import { scriptText, stepDigest, shortDigest } from "./script";
 import { HOST, inContainer, step, type Step } from "./step";
 
 type ContainerConfig = StackConfig["containers"][string];
@@ -14,6 +15,8 @@ export interface ContainerPlan {
   readonly templateFile: string;
   /** `ostype` of Proxmox VE, told by the template's name. */
   readonly operatingSystem: string;
+  /** Before the API is asked for the container: nobody else has its id. */
+  readonly claim: Step;
   readonly attach: Step;
   /** Only for a container with GPUs. */
   readonly userland: Step | undefined;
@@ -43,20 +46,53 @@ export function fileNameOf(url: string): string {
   return decodeURIComponent(new URL(url).pathname.split("/").at(-1) ?? "");
 }
 
+/** Bind mounts as the scripts take them. */
+function mountsArgument({ mounts }: ContainerConfig): string {
+  return mounts.map((mount) => `${mount.source}:${mount.target}:${mount.readOnly ? "ro" : "rw"}`).join(",");
+}
+
+function planClaim(name: string, settings: ContainerConfig): Step {
+  return step({
+    name: `${name}-claim`,
+    target: HOST,
+    script: "host/container-claim",
+    args: {
+      id: String(settings.vmId),
+      adopt: settings.adopt ? "yes" : "no",
+      ...(settings.adopt
+        ? {
+            unprivileged: settings.unprivileged ? "1" : "0",
+            storage: settings.rootDisk.storage,
+            mounts: mountsArgument(settings),
+          }
+        : {}),
+    },
+    timeoutMinutes: 5,
+    removable: true,
+    summary: settings.adopt
+      ? `container ${settings.vmId}, which exists, can come under this stack as it is`
+      : `the id ${settings.vmId} is free, or this stack's own`,
+  });
+}
+
 function planContainer(config: StackConfig, name: string, settings: ContainerConfig): ContainerPlan {
   const templateFile = fileNameOf(settings.template.url);
   const { driver } = config;
+  const cards = settings.gpus.flatMap((gpu) => {
+    const card = config.gpus[gpu];
+    return card === undefined ? [] : [{ name: gpu, id: cardId(card), hasUuid: card.uuid !== undefined }];
+  });
+  const claim = planClaim(name, settings);
   const attach = step({
     name: `${name}-attach`,
     target: HOST,
     script: "host/container-attach",
     args: {
       id: String(settings.vmId),
-      cards: settings.gpus.join(","),
+      // With their identities: another card under the same name is another device.
+      cards: cards.map((card) => `${card.name}:${card.id}`).join(","),
       deviceMode: settings.deviceMode,
-      mounts: settings.mounts
-        .map((mount) => `${mount.source}:${mount.target}:${mount.readOnly ? "ro" : "rw"}`)
-        .join(","),
+      mounts: mountsArgument(settings),
       unprivileged: settings.unprivileged ? "1" : "0",
       storage: settings.rootDisk.storage,
       cores: String(settings.cores),
@@ -65,24 +101,28 @@ function planContainer(config: StackConfig, name: string, settings: ContainerCon
       hostname: settings.hostname,
       address: settings.network.address,
       // A new driver restarts the containers that use it: its device numbers may differ.
-      ...(settings.gpus.length > 0 ? { driver: driver.version } : {}),
+      ...(settings.gpus.length > 0 ? { driver: driverIdentity(driver) } : {}),
     },
     texts: { guard: scriptText("tools/container-guard.conf") },
     timeoutMinutes: 15,
     summary: `devices, mounts and nesting of container ${settings.vmId}; start it and see that it runs as planned`,
   });
   if (settings.gpus.length === 0) {
-    return { ...base(name, settings, templateFile), attach, userland: undefined, cuda: undefined };
+    return { ...base(name, settings, templateFile), claim, attach, userland: undefined, cuda: undefined };
   }
   const userland = step({
     name: `${name}-driver-userland`,
     target: HOST,
     script: "host/driver-userland",
-    args: { id: String(settings.vmId), version: driver.version, sha256: driver.installer.sha256 },
+    args: {
+      id: String(settings.vmId),
+      version: driver.version,
+      sha256: driver.installer.sha256,
+      replace: String(driver.replaceExisting),
+    },
     timeoutMinutes: 30,
     summary: `libraries of driver ${driver.version} in container ${settings.vmId}, equal to the host's kernel module`,
   });
-  const cards = settings.gpus.map((gpu) => config.gpus[gpu]).filter((gpu) => gpu !== undefined);
   const cuda = step({
     name: `${name}-cuda-check`,
     target: inContainer(settings.vmId),
@@ -90,14 +130,16 @@ function planContainer(config: StackConfig, name: string, settings: ContainerCon
     args: {
       count: String(cards.length),
       // Cards known by their PCI address only are counted, not compared.
-      uuids: cards.every((gpu) => gpu.uuid !== undefined) ? cards.map(cardId).join(",") : "",
+      uuids: cards.every(({ hasUuid }) => hasUuid) ? cards.map(({ id }) => id).join(",") : "",
       version: driver.version,
+      // Whatever changes the container has it looked at again.
+      after: shortDigest(JSON.stringify(attach.args), stepDigest(attach)),
     },
     texts: { "cuda-check.py": scriptText("tools/cuda-check.py") },
     timeoutMinutes: 15,
     summary: "nvidia-smi lists exactly the declared cards and a CUDA context opens on each",
   });
-  return { ...base(name, settings, templateFile), attach, userland, cuda };
+  return { ...base(name, settings, templateFile), claim, attach, userland, cuda };
 }
 
 function base(name: string, settings: ContainerConfig, templateFile: string) {

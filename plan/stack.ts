@@ -54,8 +54,8 @@ export function allSteps(plan: StackPlan): Step[] {
     ready,
     boot,
     ...plan.models.map((model) => model.step),
-    ...plan.containers.flatMap(({ attach, userland, cuda }) =>
-      [attach, userland, cuda].filter((step) => step !== undefined),
+    ...plan.containers.flatMap(({ claim, attach, userland, cuda }) =>
+      [claim, attach, userland, cuda].filter((step) => step !== undefined),
     ),
     ...plan.environments.map((environment) => environment.step),
     ...plan.services.map((service) => service.step),

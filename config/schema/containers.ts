@@ -70,7 +70,8 @@ const network = z
 const mount = z
   .strictObject({
     source: absolutePath.describe(
-      "Directory on the host. It is made if it is not there, and it stays when the container goes.",
+      "Directory on the host. It is made if it is not there, it stays when the container goes, and it is never part of the " +
+        "container's backups (Proxmox VE backs up volumes, not bind mounts).",
     ),
     target: absolutePath.describe("Where it appears in the container."),
     readOnly: z
@@ -94,6 +95,14 @@ const container = z
       .max(999_999_999)
       .describe("Id of the container on the host. A change would destroy the container: it is refused.")
       .meta({ examples: [129] }),
+    adopt: z
+      .boolean()
+      .default(false)
+      .describe(
+        "`true` says that the container exists already and comes under this stack: it is put into the stack's state with " +
+          "`pulumi import` (docs/how-to/adopt-a-container.md), never replaced, and keeps its data. Take it out again afterwards. " +
+          "Without it, an id that somebody else uses is refused before anything is done to the container.",
+      ),
     hostname: entryName
       .optional()
       .describe("Host name in the container. Default: the container's name here."),
@@ -133,7 +142,8 @@ const container = z
     deviceMode: text(/^0[0-7]{3}$/, 'an octal mode of four digits in quotes, such as "0666"')
       .default("0666")
       .describe(
-        "Access mode of the device nodes in the container. `0666` lets every user of the container use the GPUs, as NVIDIA's own " +
+        "Access mode of the device nodes in the container: its cards, nvidiactl, nvidia-uvm and nvidia-uvm-tools. Not nvidia-modeset " +
+          "(displays) nor nvidia-caps (MIG): CUDA needs neither. `0666` lets every user of the container use the GPUs, as NVIDIA's own " +
           "nodes do; a service that does not run as root needs it. Keep the quotes: YAML reads 0666 as a number.",
       ),
     mounts: z.array(mount).default([]).describe("Directories of the host that the container sees."),

@@ -35,7 +35,8 @@ const gpu = z
 
 /** Key `gpus`: the inventory. */
 export const gpusSchema = entries(gpu).describe(
-  "Inventory of the host's NVIDIA GPUs: a name for each card, which containers and services then use. Never by index.",
+  "Inventory of the host's NVIDIA GPUs: a name for each card, which containers and services then use. Never by index. A card that a " +
+    "virtual machine has (vfio-pci) does not belong here: `up` refuses it and names the VM.",
 );
 
 export type GpuConfig = z.output<typeof gpu>;

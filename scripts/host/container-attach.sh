@@ -3,7 +3,7 @@
 # planned. The provider never touches these: it would leave stale entries or replace the container.
 #
 # uses: step files
-# arguments: id, cards=NAME,… (may be empty), deviceMode, mounts=SOURCE:TARGET:ro|rw,… (may be empty),
+# arguments: id, cards=NAME:UUID-OR-ADDRESS,… (may be empty), deviceMode, mounts=SOURCE:TARGET:ro|rw,… (may be empty),
 #            unprivileged=1|0, storage (of the root disk); cores, memory, swap (MiB), hostname, address: what the API was
 #            asked for and must have done
 # texts: guard (drop-in that refuses a start without the declared cards)
@@ -24,11 +24,15 @@ running() {
   [[ $(pct status "$(id)") == "status: running" ]]
 }
 
+# Names of the declared cards, one a line.
+card_names() {
+  argument cards "" | tr ',' '\n' | cut -d: -f1 | grep . || true
+}
+
 devices_text() {
   argument deviceMode
   printf '\n'
-  argument cards | tr ',' '\n'
-  printf '\n'
+  card_names
 }
 
 guard() {
@@ -37,6 +41,15 @@ guard() {
 
 has_cards() {
   [[ -n $(argument cards "") ]]
+}
+
+has_nesting() {
+  [[ ,$(option features), == *,nesting=1,* ]]
+}
+
+# Other features stay as they are: an adopted container may need them.
+features_with_nesting() {
+  { option features | tr ',' '\n' | grep -v '^nesting=' || true; } | { cat && echo nesting=1; } | grep . | paste -sd, -
 }
 
 # One line a mount, as pct wants it: "/source,mp=/target,ro=1".
@@ -95,6 +108,15 @@ settings_differ() {
   [[ " ${DIFFERENCES[*]} " == *"has not taken that change"* ]]
 }
 
+# The old way to pass cards. With it a container can start without its cards, or with others after a reboot.
+check_raw_lines() {
+  local lines
+  lines=$(pct config "$(id)" | grep -E '^lxc\.(mount\.entry: .*/dev/nvidia|cgroup2?\.devices\.allow: c 195:)' || true)
+  [[ -z $lines ]] ||
+    fail "container $(id) passes NVIDIA devices by raw lines too: ${lines//$'\n'/; }" \
+      "delete these lines from /etc/pve/lxc/$(id).conf, then run \`up\` again: the stack sets devN instead"
+}
+
 step_check() {
   local lock
   pct config "$(id)" >/dev/null 2>&1 || fail "container $(id) does not exist on $(machine_name)" \
@@ -102,15 +124,18 @@ step_check() {
   lock=$(option lock)
   [[ -z $lock ]] || fail "container $(id) is locked ($lock)" "wait for that task to end, or, if none runs: pct unlock $(id)"
   check_identity
+  check_raw_lines
   check_settings
-  [[ ,$(option features), == *,nesting=1,* ]] || differs "nesting is off: systemd in the container needs it"
+  has_nesting || differs "nesting is off: systemd in the container needs it"
   ! mounts_differ || differs "bind mounts are not as declared"
   if has_cards; then
     check_text "$CONFIGURATION/$(id)" "$(devices_text)
 "
     check_text "$(guard)" "$(file guard)
 "
-    [[ ! -e $CONFIGURATION/$(id) ]] || "$TOOL" check "$(id)" 2>/dev/null || differs "the device nodes are not those of its cards"
+  fi
+  if [[ -x $TOOL ]]; then
+    "$TOOL" check "$(id)" 2>/dev/null || differs "the device nodes are not those of its cards"
   fi
   running || differs "it is not running"
   ! running || inside_as_planned || differs "the running container does not have what its configuration says: it must be restarted"
@@ -124,12 +149,18 @@ inside_as_planned() {
     target=${mount#*,mp=}
     pct exec "$(id)" --keep-env 0 -- grep -q " ${target%%,*} " /proc/mounts || return 1
   done < <(wanted_mounts)
-  has_cards || return 0
   while IFS= read -r path; do
-    pct exec "$(id)" --keep-env 0 -- test -c "$path" || return 1
+    same_device "$path" || return 1
   done < <(pct config "$(id)" | sed -n 's/^dev[0-9]*: \(path=\)\{0,1\}\(\/dev\/nvidia[^,]*\).*/\2/p')
   # A card that was taken from it must be gone too.
-  [[ $(pct exec "$(id)" --keep-env 0 -- sh -c 'ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l') == $(argument cards | tr ',' '\n' | grep -c .) ]]
+  [[ $(pct exec "$(id)" --keep-env 0 -- sh -c 'ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l') == $(card_names | grep -c .) ]]
+}
+
+# Has the running container the host's device under that path, with the declared mode?
+same_device() {
+  local inside
+  inside=$(pct exec "$(id)" --keep-env 0 -- stat -c '%t:%T 0%a' "$1" 2>/dev/null) || return 1
+  [[ $inside == "$(stat -c %t:%T "$1") $(argument deviceMode)" ]]
 }
 
 set_mounts() {
@@ -165,7 +196,7 @@ step_apply() {
     say "stopping container $(id): its devices, mounts or features change"
     pct shutdown "$(id)" --timeout 120 --forceStop 1
   fi
-  [[ ,$(option features), == *,nesting=1,* ]] || pct set "$(id)" --features nesting=1
+  has_nesting || pct set "$(id)" --features "$(features_with_nesting)"
   ! mounts_differ || set_mounts
   if has_cards; then
     put_text "$CONFIGURATION/$(id)" 644 "$(devices_text)
@@ -173,7 +204,12 @@ step_apply() {
     put_text "$(guard)" 644 "$(file guard)
 "
     systemctl daemon-reload
-    "$TOOL" nodes
+    "$TOOL" nodes || fail "device nodes of the GPUs could not be made" "see the lines above"
+  else
+    rm -f "$CONFIGURATION/$(id)" "$(guard)"
+    systemctl daemon-reload
+  fi
+  if [[ -x $TOOL ]]; then
     "$TOOL" attach "$(id)" || fail "container $(id) cannot get its GPUs" "see the line above"
   fi
   say "starting container $(id)"

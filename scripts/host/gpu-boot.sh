@@ -48,7 +48,7 @@ step_check() {
 }
 
 step_apply() {
-  local id name
+  local id name problem
   put_text "$TOOL" 755 "$(file gpu-nodes)
 "
   put_text "$UNIT" 644 "$(file gpu-nodes.service)
@@ -61,10 +61,10 @@ step_apply() {
   systemctl daemon-reload
   systemctl enable --quiet gpu-nodes.service
   say "making the device nodes"
-  "$TOOL" nodes || fail "the device nodes could not be made" "see the line above; is the driver loaded? cat /proc/driver/nvidia/version"
+  "$TOOL" nodes || fail "the device nodes could not be made" "see the lines above; is the driver loaded? cat /proc/driver/nvidia/version"
   while IFS= read -r name; do
-    "$TOOL" card "$name" >/dev/null ||
-      fail "the declared card $name is not in this host" "compare \`gpus\` of the stack with: nvidia-smi -L"
+    problem=$("$TOOL" card "$name" 2>&1 >/dev/null) ||
+      fail "${problem#gpu-nodes: }" "compare \`gpus\` of the stack with: nvidia-smi -L on $(machine_name)"
   done < <(card_names)
 }
 
