@@ -14,6 +14,8 @@ missing_tools() {
   for tool in "${lab_tools[@]}"; do
     command -v "${tool%%:*}" >/dev/null || echo "${tool%%:*} ${tool##*:}"
   done
+  # The package index finds the machine's own index through pip, which comes with venv.
+  python3 -c 'import ensurepip' 2>/dev/null || echo "ensurepip python3-venv"
   [[ -e "$debian_keyring" ]] || echo "$debian_keyring debian-archive-keyring"
 }
 
