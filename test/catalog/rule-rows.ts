@@ -168,15 +168,19 @@ export const RULE_ROWS: readonly RuleRow[] = [
   },
   {
     rule: "R8b",
-    fires: [{ release: "0.5.11", args: "--page-size 64" }],
+    fires: [
+      { release: "0.5.13.post1", args: "--page-size 64" },
+      { release: "0.5.11", args: "--page-size 64" },
+    ],
     silent: [
+      { release: "0.5.10", args: "--page-size 64" },
       { release: "0.5.11", args: `--page-size 64 ${EXTRA}` },
       { release: "0.5.14", args: "--page-size 64" },
     ],
   },
   {
     rule: "R8c",
-    fires: [{ release: "0.5.11" }],
+    fires: [{ release: "0.5.13.post1" }, { release: "0.5.11" }],
     silent: [
       { release: "0.5.14" },
       { release: "0.5.11", args: EXTRA },
@@ -221,6 +225,9 @@ export const RULE_ROWS: readonly RuleRow[] = [
       { release: "0.5.14", env: { SGLANG_ENABLE_SPEC_V2: "1" } },
     ],
     silent: [
+      { release: "0.5.9", args: `${NEXTN} ${EXTRA}` },
+      { release: "0.5.11", args: `${NEXTN} ${EXTRA}` },
+      { release: "0.5.13.post1", env: { SGLANG_ENABLE_SPEC_V2: "1" } },
       { release: "0.5.10", args: `${NEXTN} ${EXTRA}`, env: { SGLANG_ENABLE_SPEC_V2: "1" } },
       { release: "0.5.11", args: `${NEXTN} ${EXTRA}`, env: { SGLANG_ENABLE_SPEC_V2: "1" } },
     ],
@@ -228,6 +235,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R12",
     fires: [
+      { release: "0.5.11", args: `${NEXTN} --speculative-eagle-topk 2`, env: { SGLANG_ENABLE_SPEC_V2: "1" } },
       {
         release: "0.5.10",
         args: `${NEXTN} --speculative-eagle-topk 2`,
@@ -300,9 +308,11 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R17",
     fires: [
+      { ...KIMI, release: "0.5.9", args: "--speculative-algorithm EAGLE3" },
       { ...KIMI, release: "0.5.11", draft: "kimi-k2.5-eagle3-mla", args: "--speculative-algorithm EAGLE3" },
     ],
     silent: [
+      { ...KIMI, release: "0.5.10", args: "--speculative-algorithm EAGLE3" },
       { ...KIMI, release: "0.5.11", args: "--speculative-algorithm EAGLE3" },
       { ...KIMI, release: "0.5.12", draft: "kimi-k2.5-eagle3-mla", args: "--speculative-algorithm EAGLE3" },
     ],
@@ -543,11 +553,14 @@ export const RULE_ROWS: readonly RuleRow[] = [
   {
     rule: "R38",
     fires: [
+      { release: "0.5.16", args: `--speculative-algorithm DFLASH ${LAZY}` },
       { release: "0.5.13", args: `${NEXTN} --mamba-scheduler-strategy extra_buffer_lazy` },
       { release: "0.5.16", args: `${NEXTN} ${LAZY}` },
       { release: "0.5.17", args: `--speculative-algorithm DFLASH ${LAZY}` },
     ],
     silent: [
+      { release: "0.5.12", args: `${NEXTN} --mamba-scheduler-strategy extra_buffer_lazy` },
+      { release: "0.5.18", args: `--speculative-algorithm DFLASH ${LAZY}` },
       { release: "0.5.17", args: `${NEXTN} ${LAZY}` },
       { release: "0.5.16", args: LAZY },
     ],
