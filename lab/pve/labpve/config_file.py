@@ -1,5 +1,6 @@
 """/etc/pve/lxc/ID.conf: description, options, raw lxc.* lines, pending changes and saved states."""
 
+import contextlib
 import copy
 import hashlib
 import os
@@ -164,10 +165,8 @@ def save(vmid, config):
 
 def remove(vmid):
     """Remove the file; nothing happens when it is gone already."""
-    try:
+    with contextlib.suppress(FileNotFoundError):
         os.unlink(file_name(vmid))
-    except FileNotFoundError:
-        pass
 
 
 def digest(vmid):

@@ -1,6 +1,7 @@
 """Rights for changing a container's options, and what only root@pam with a password may change."""
 
 import re
+from dataclasses import dataclass
 
 from labpve import permissions, property_string, schema, storages, volumes
 from labpve.errors import PveError, permission_error
@@ -11,11 +12,20 @@ _NETWORK = ("hostname", "nameserver", "searchdomain")
 _ONLY_ROOT = "is only allowed for root@pam"
 
 
-def check_container(identity, vmid, pool, privilege):
-    """A privilege on the container, or at its creation on the pool it goes into."""
-    if pool and permissions.allows(identity, f"/pool/{pool}", [privilege]):
-        return
-    permissions.check(identity, f"/vms/{vmid}", [privilege])
+@dataclass(frozen=True)
+class _Asked:
+    """Who asks, for which container: its id, the pool it goes into (at creation) and its kind."""
+
+    identity: str
+    vmid: int
+    pool: str | None
+    unprivileged: bool
+
+    def needs(self, privilege):
+        """A privilege on the container, or at its creation on its pool."""
+        if self.pool and permissions.allows(self.identity, f"/pool/{self.pool}", [privilege]):
+            return
+        permissions.check(self.identity, f"/vms/{self.vmid}", [privilege])
 
 
 def check_volume(identity, vmid, volume):
@@ -32,8 +42,8 @@ def check_volume(identity, vmid, volume):
         permissions.check(identity, path, ["Datastore.Allocate"])
 
 
-def _check_disk(identity, vmid, pool, value):
-    check_container(identity, vmid, pool, "VM.Config.Disk")
+def _check_disk(asked, value):
+    asked.needs("VM.Config.Disk")
     if value is None:
         return
     volume = property_string.parse(value, "volume").get("volume", "")
@@ -42,55 +52,57 @@ def _check_disk(identity, vmid, pool, value):
         raise permission_error(f"mount point type {kind} {_ONLY_ROOT}")
     new = re.fullmatch(volumes.NEW_DISK, volume)
     if new:
-        permissions.check(identity, f"/storage/{new[1]}", ["Datastore.AllocateSpace"])
+        permissions.check(asked.identity, f"/storage/{new[1]}", ["Datastore.AllocateSpace"])
     elif ":" in volume:
-        check_volume(identity, vmid, volume)
+        check_volume(asked.identity, asked.vmid, volume)
 
 
-def _check_network(identity, vmid, pool, value):
-    check_container(identity, vmid, pool, "VM.Config.Network")
+def _check_network(asked, value):
+    asked.needs("VM.Config.Network")
     bridge = property_string.parse(value).get("bridge") if value else None
     if bridge:
-        permissions.check(identity, f"/sdn/zones/localnetwork/{bridge}", ["SDN.Use"])
+        permissions.check(asked.identity, f"/sdn/zones/localnetwork/{bridge}", ["SDN.Use"])
 
 
-def _check_features(identity, vmid, pool, old, new, unprivileged):
-    """Explicit zeros count: `keyctl=0` differs from an absent keyctl (compared as text by Proxmox VE)."""
-    if not unprivileged:
-        raise permission_error(f"changing feature flags for privileged container {_ONLY_ROOT}")
+def _changed_features(old, new):
+    """Names of the flags that change. Proxmox VE compares texts: `keyctl=0` differs from an absent keyctl."""
     before, after = property_string.parse(old or ""), property_string.parse(new or "")
     if before and new is not None:
-        names = set(before) | set(after)
-        changed = {name for name in names if before.get(name, "") != after.get(name, "")}
-    else:
-        changed = set(before) | set(after)
-        if changed == {"nesting"} and not before and after["nesting"] == "0":
-            changed = {"nesting=0"}  # a new set that only says nesting=0 counts as another flag
+        return {name for name in {*before, *after} if before.get(name, "") != after.get(name, "")}
+    if after == {"nesting": "0"}:
+        return {"nesting=0"}  # a new set that only says nesting=0 counts as another flag
+    return {*before, *after}
+
+
+def _check_features(asked, old, new):
+    if not asked.unprivileged:
+        raise permission_error(f"changing feature flags for privileged container {_ONLY_ROOT}")
+    changed = _changed_features(old, new)
     if changed - {"nesting"}:
         raise permission_error(f"changing feature flags (except nesting) {_ONLY_ROOT}")
     if changed:
-        check_container(identity, vmid, pool, "VM.Allocate")
+        asked.needs("VM.Allocate")
 
 
-def _check_option(identity, vmid, pool, option, old, new, unprivileged):
+def _check_option(asked, option, old, new):
     if option in _CPU:
-        check_container(identity, vmid, pool, "VM.Config.CPU")
+        asked.needs("VM.Config.CPU")
     elif option in _MEMORY:
-        check_container(identity, vmid, pool, "VM.Config.Memory")
+        asked.needs("VM.Config.Memory")
     elif option == "rootfs" or schema.index_of(option, "mp") is not None:
-        _check_disk(identity, vmid, pool, new)
+        _check_disk(asked, new)
     elif schema.index_of(option, "net") is not None:
-        _check_network(identity, vmid, pool, new)
+        _check_network(asked, new)
     elif option in _NETWORK:
-        check_container(identity, vmid, pool, "VM.Config.Network")
+        asked.needs("VM.Config.Network")
     elif schema.index_of(option, "dev") is not None:
         raise permission_error(f"configuring device passthrough {_ONLY_ROOT}")
     elif option == "hookscript":
         raise permission_error(f"changing the hookscript {_ONLY_ROOT}")
     elif option == "features":
-        _check_features(identity, vmid, pool, old, new, unprivileged)
+        _check_features(asked, old, new)
     else:
-        check_container(identity, vmid, pool, "VM.Config.Options")
+        asked.needs("VM.Config.Options")
 
 
 def check_change(identity, vmid, old, new, deletes=(), pool=None, unprivileged=False):
@@ -101,7 +113,8 @@ def check_change(identity, vmid, old, new, deletes=(), pool=None, unprivileged=F
     """
     if permissions.is_root(identity):
         return
+    asked = _Asked(identity, vmid, pool, unprivileged)
     for option in deletes:
-        _check_option(identity, vmid, pool, option, old.get(option), None, unprivileged)
+        _check_option(asked, option, old.get(option), None)
     for option in sorted(new):
-        _check_option(identity, vmid, pool, option, old.get(option), new[option], unprivileged)
+        _check_option(asked, option, old.get(option), new[option])

@@ -23,7 +23,12 @@ from labpve import (
 )
 from labpve.errors import PveError, parameter_error, permission_error
 
-_DECOMPRESSORS = {"zst": ["zstd", "-dcq"], "gz": ["gzip", "-dc"], "xz": ["xz", "-dc"], "bz2": ["bzip2", "-dc"]}
+_DECOMPRESSORS = {
+    "zst": ["zstd", "-dcq"],
+    "gz": ["gzip", "-dc"],
+    "xz": ["xz", "-dc"],
+    "bz2": ["bzip2", "-dc"],
+}
 _MISSING = "property is missing and it is not optional"
 
 
@@ -129,7 +134,9 @@ def _unpack(archive, config, log):
         mapping += ["-m", f"{kind}:0:{first}:65536"]
     prefix = [*mapping, "--"] if config.is_unprivileged() else []
     tar = ["tar", "xpf", "-", "--totals", "--numeric-owner", "-C", directory, "--exclude", "./dev/*"]
-    with subprocess.Popen([*decompress, archive], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as source:
+    with subprocess.Popen(
+        [*decompress, archive], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as source:
         result = subprocess.run(
             [*prefix, *tar], stdin=source.stdout, stderr=subprocess.PIPE, text=True, check=False
         )

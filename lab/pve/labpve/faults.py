@@ -1,10 +1,13 @@
 """Injected faults: /etc/lab/api-faults.json, a list that is used up as requests and tasks meet it.
 
 For requests: {"method": "GET", "path": "REGEX", "times": 1, "delay": 0, "status": 596, "message": "…"};
-{"path": "REGEX", "close": true} closes the connection without an answer. Without method every method, without
-status only the delay. For tasks: {"path": "REGEX of the task type", "task": "RESULT", "delay": 0}: an error text
-fails the task, "WARNINGS: 2" lets it succeed with warnings, "OK" only delays it. `times` is how often the entry
-applies (default 1); an entry that is used up stays in the file with times 0.
+{"path": "REGEX", "close": true} closes the connection without an answer. Without method every method,
+without status only the delay.
+
+For tasks: {"path": "REGEX of the task type", "task": "RESULT", "delay": 0}: an error text fails the task,
+"WARNINGS: 2" lets it succeed with warnings, "OK" only delays it.
+
+`times` is how often the entry applies (default 1); one that is used up stays in the file with times 0.
 """
 
 import fcntl
@@ -25,7 +28,7 @@ def _load(file):
 
 
 def take(matches):
-    """The first entry that still applies and matches, counted down; an empty dictionary when there is none."""
+    """The first entry that still applies and matches, counted down; an empty dictionary without one."""
     path = node.path(FILE)
     if not os.path.exists(path):
         return {}
@@ -45,9 +48,11 @@ def take(matches):
 def take_for_request(method, path):
     """The fault for a request, such as {"status": 596, …}."""
     return take(
-        lambda entry: "task" not in entry
-        and entry.get("method", method) == method
-        and re.search(entry.get("path", ""), path)
+        lambda entry: (
+            "task" not in entry
+            and entry.get("method", method) == method
+            and re.search(entry.get("path", ""), path)
+        )
     )
 
 

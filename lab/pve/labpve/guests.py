@@ -41,7 +41,9 @@ def stop_all():
             continue
         print(f"Stopping CT {vmid}", flush=True)
         timeout = int(_startup(vmid).get("down", _STOP_SECONDS))
-        _say(vmid, tasks.run("vzshutdown", vmid, lambda log, v=vmid, t=timeout: lifecycle.shutdown(v, t, True)))
+        _say(
+            vmid, tasks.run("vzshutdown", vmid, lambda log, v=vmid, t=timeout: lifecycle.shutdown(v, t, True))
+        )
 
 
 def main(words):

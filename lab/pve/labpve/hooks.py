@@ -1,4 +1,4 @@
-"""The hook script of a container: called with its id and a phase (pre-start, post-start, pre-stop, post-stop)."""
+"""The hook script of a container, called with its id and a phase: {pre,post}-{start,stop}."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""/var/lib/lxc/ID/config: what LXC is told, made from the container's configuration at each change and start."""
+"""/var/lib/lxc/ID/config: what LXC is told, made from the container's configuration."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Mounting into a running container, with the kernel calls that Proxmox VE uses for it (open_tree, move_mount).
+"""Mounting into a running container, with the kernel calls that Proxmox VE uses for it.
 
 A copy of the source mount is taken outside, then a child enters the container's mount namespace and puts it
 in place: mounting directly would need the source inside the container.
@@ -48,7 +48,7 @@ def _copy_of(source, read_only):
 def _place(tree, namespace, root, target, is_file):
     """In the child: enter the container's mount namespace and move the copy to the target.
 
-    The target is made as the container's root: the host's root has no name in a container's own file systems.
+    The target is made as the container's root: the host's has no name in a container's file systems.
     """
     owner = os.stat(root).st_uid
     _call("setns", _libc.setns(namespace, _CLONE_NEWNS))
@@ -64,7 +64,7 @@ def _place(tree, namespace, root, target, is_file):
 
 
 def mount_into(pid, source, target, read_only=False):
-    """Mount a directory or a file (a device node) of the host at `target` in the container of process `pid`."""
+    """Mount a directory or file (a device node) of the host at `target` in the container of process `pid`."""
     tree = namespace = root = None
     try:
         tree = _copy_of(source, read_only)

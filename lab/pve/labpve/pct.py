@@ -32,7 +32,11 @@ def _flags(*names):
 
 
 def _shown(key, value):
-    return urllib.parse.quote(str(value), safe=" !\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~") if key == "description" else value
+    return (
+        urllib.parse.quote(str(value), safe=" !\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~")
+        if key == "description"
+        else value
+    )
 
 
 def _task(kind, vmid, body, echo=None):

@@ -22,7 +22,7 @@ def _check_running(vmid, message):
 
 
 def split_exec(arguments):
-    """(keep the environment, command) of `exec`'s words after the id; the default keeps it, as the real one."""
+    """(keep the environment, command) of `exec`'s words after the id; kept by default, as by the real one."""
     keep, rest = True, list(arguments)
     while rest and rest[0].startswith("-") and rest[0] != "--":
         name, equals, value = rest.pop(0).lstrip("-").partition("=")
@@ -64,7 +64,7 @@ def _worker_failed(text):
 
 
 def push(vmid, arguments):
-    """Copy a file into a running container; makes no folders. A failed copy is only printed: see _worker_failed."""
+    """Copy a file into a running container; makes no folders. A failed copy: see _worker_failed."""
     if len(arguments) < 2:
         raise pct_arguments.UsageError("400 not enough arguments")
     source, target, *rest = arguments

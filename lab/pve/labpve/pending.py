@@ -49,7 +49,9 @@ def check_names(parameter, names, changes):
         if schema.find(name, schema.container_options()) is None:
             raise parameter_error({parameter: f"unknown option '{name}'"})
         if name in changes:
-            raise parameter_error({parameter: f"you can't use '-{name}' and '-{parameter} {name}' at the same time"})
+            raise parameter_error(
+                {parameter: f"you can't use '-{name}' and '-{parameter} {name}' at the same time"}
+            )
 
 
 def _stage_delete(vmid, config, option, warn):

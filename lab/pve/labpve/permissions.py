@@ -15,7 +15,7 @@ def _levels(path):
 
 
 def _roles_on(acl, identity, path):
-    """Roles of one user or token on a path: the deepest entry wins; above the path only propagating ones count."""
+    """Roles of a user or token on a path: the deepest entry wins; above the path only propagating ones."""
     result, levels = set(), _levels(path)
     for level in levels:
         entries = [e for e in acl if e["to"] == identity and e["path"] == level]
@@ -52,7 +52,7 @@ def privileges_on(identity, path):
 
 
 def is_root(identity):
-    """True for the command line (None) and for root@pam with a ticket; never for a token, root's own included."""
+    """True for the command line (None) and root@pam with a ticket; never for a token, not even root's."""
     return identity in (None, ROOT_USER)
 
 

@@ -49,7 +49,10 @@ def _groups(major):
     only = _ONLY[8 if major < 9 else 9]
     for name, levels in _GROUPS.items():
         extra = only.get(name, {})
-        yield name, {level: levels.get(level, []) + extra.get(level, []) for level in (_ROOT, _ADMIN, _USER, _AUDIT)}
+        yield (
+            name,
+            {level: levels.get(level, []) + extra.get(level, []) for level in (_ROOT, _ADMIN, _USER, _AUDIT)},
+        )
 
 
 def all_privileges(major):
@@ -59,7 +62,12 @@ def all_privileges(major):
 
 def built_in_roles(major):
     """Role -> set of privileges; the names and their make-up are Proxmox VE's."""
-    roles = {"Administrator": all_privileges(major), "NoAccess": set(), "PVEAdmin": set(), "PVEAuditor": set()}
+    roles = {
+        "Administrator": all_privileges(major),
+        "NoAccess": set(),
+        "PVEAdmin": set(),
+        "PVEAuditor": set(),
+    }
     for name, levels in _groups(major):
         below_root = levels[_ADMIN] + levels[_USER] + levels[_AUDIT]
         roles["PVEAdmin"] |= set(below_root)

@@ -10,9 +10,7 @@ _RUNNING = ("RUNNING", "STOPPING", "FROZEN")
 
 
 def _lxc_info(vmid, flag):
-    result = subprocess.run(
-        ["lxc-info", "-n", str(vmid), flag], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run(["lxc-info", "-n", str(vmid), flag], capture_output=True, text=True, check=False)
     return result.stdout.strip()
 
 

@@ -61,7 +61,9 @@ class ConfigFileTest(NodeTest):
     def test_unknown_keys_are_dropped_with_a_warning(self):
         config = self.parse("memory: 512\nnonsense: 1\ndev300: /dev/null\nno colon\n")
         self.assertEqual(config.options, {"memory": 512})
-        self.assertEqual([line for _, line in self.warnings], ["nonsense: 1", "dev300: /dev/null", "no colon"])
+        self.assertEqual(
+            [line for _, line in self.warnings], ["nonsense: 1", "dev300: /dev/null", "no colon"]
+        )
 
     def test_devices_are_ordered_by_number(self):
         config = self.parse("dev10: /dev/c\ndev2: /dev/b\ndev0: /dev/a\n")

@@ -1,8 +1,11 @@
 """What is refused before a container is made, and what is reserved."""
 
+import os
+import tarfile
+
 from support import TEMPLATE, NodeTest
 
-from labpve import config_file, create, pools
+from labpve import config_file, create, pools, tasks, volumes
 
 
 class _Preparing(NodeTest):
@@ -96,4 +99,60 @@ class CreateRightsTest(_Preparing):
         self.prepare(identity="root@pam!iac", unprivileged=0)
 
     def test_a_path_as_template_is_for_root_only(self):
-        self.assert_not_made("Only root can pass arbitrary", identity="root@pam!iac", ostemplate="/tmp/x.tar.zst")
+        self.assert_not_made(
+            "Only root can pass arbitrary", identity="root@pam!iac", ostemplate="/tmp/x.tar.zst"
+        )
+
+
+class RunTest(_Preparing):
+    """The creation itself, of a privileged container: its files belong to who runs the test."""
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs(f"{self.root}/content/etc")
+        with open(f"{self.root}/content/etc/template", "w", encoding="utf-8") as file:
+            file.write("from the template")
+        with tarfile.open(f"{self.root}/var/lib/vz/template/cache/t.tar.gz", "w:gz") as archive:
+            archive.add(f"{self.root}/content", ".")
+        self.write("/var/lib/vz/template/cache/broken.tar.gz", "no archive")
+
+    def run_creation(self, **parameters):
+        base = {"unprivileged": 0, "ostemplate": "local:vztmpl/t.tar.gz"}
+        create.run(self.prepare(**{**base, **parameters}), tasks.Log())
+
+    def assert_nothing_left(self):
+        self.assertFalse(config_file.exists(150))
+        self.assertFalse(os.path.exists(f"{self.root}/var/lib/lxc/150"))
+        self.assertFalse(os.path.exists(volumes.directory("local-lvm:vm-150-disk-0")))
+
+    def test_a_container_has_its_template_its_disks_and_its_names(self):
+        pools.create("gpu")
+        self.run_creation(mp0="local-lvm:1,mp=/d", hostname="ml", pool="gpu")
+        self.assertNotIn("lock", config_file.load(150).options)
+        root = volumes.directory("local-lvm:vm-150-disk-0")
+        with open(f"{root}/etc/template", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "from the template")
+        with open(f"{root}/etc/hostname", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "ml\n")
+        self.assertTrue(os.path.isdir(volumes.directory("local-lvm:vm-150-disk-1")))
+        self.assertTrue(os.path.exists(f"{self.root}/var/lib/lxc/150/config"))
+        self.assertEqual(pools.of(150), "gpu")
+
+    def test_it_is_started_only_when_asked_for(self):
+        started = []
+        self.patch("labpve.lifecycle.start", lambda vmid, log: started.append(vmid))
+        self.run_creation()
+        self.assertEqual(started, [])
+        config_file.remove(150)
+        self.run_creation(start=1)
+        self.assertEqual(started, [150])
+
+    def test_a_missing_template_leaves_nothing(self):
+        text = "unable to create CT 150 - volume 'local:vztmpl/no.tar.zst' does not exist"
+        self.assert_refused(lambda: self.run_creation(ostemplate="local:vztmpl/no.tar.zst"), text)
+        self.assert_nothing_left()
+
+    def test_a_broken_template_leaves_nothing(self):
+        call = lambda: self.run_creation(ostemplate="local:vztmpl/broken.tar.gz")  # noqa: E731
+        self.assert_refused(call, "unable to create CT 150 - command 'tar")
+        self.assert_nothing_left()

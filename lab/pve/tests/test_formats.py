@@ -23,7 +23,9 @@ class PropertyStringTest(unittest.TestCase):
             property_string.parse("eth0,bridge=vmbr0")
 
     def test_rendering_puts_the_default_first_then_named_then_sorted(self):
-        text = property_string.render({"size": "8G", "mp": "/d", "backup": "1", "volume": "s:v"}, "volume", ("mp",))
+        text = property_string.render(
+            {"size": "8G", "mp": "/d", "backup": "1", "volume": "s:v"}, "volume", ("mp",)
+        )
         self.assertEqual(text, "s:v,mp=/d,backup=1,size=8G")
 
 
@@ -34,7 +36,9 @@ class SizesTest(unittest.TestCase):
         self.assertIsNone(sizes.parse("8X"))
 
     def test_the_largest_whole_unit_is_shown(self):
-        self.assertEqual([sizes.render(n) for n in (8 << 30, 512 << 20, 1 << 40, 1000)], ["8G", "512M", "1T", "1000"])
+        self.assertEqual(
+            [sizes.render(n) for n in (8 << 30, 512 << 20, 1 << 40, 1000)], ["8G", "512M", "1T", "1000"]
+        )
 
 
 class NormaliseTest(unittest.TestCase):
@@ -47,7 +51,9 @@ class NormaliseTest(unittest.TestCase):
         self.assertEqual(new, "name=eth0,bridge=vmbr1,hwaddr=BC:24:11:00:00:01,type=veth")
 
     def test_a_new_network_gets_a_hardware_address_of_proxmox(self):
-        self.assertRegex(normalise.network("name=eth0"), r"^name=eth0,hwaddr=BC:24:11(:[0-9A-F]{2}){3},type=veth$")
+        self.assertRegex(
+            normalise.network("name=eth0"), r"^name=eth0,hwaddr=BC:24:11(:[0-9A-F]{2}){3},type=veth$"
+        )
 
     def test_name_servers_are_separated_by_single_spaces(self):
         self.assertEqual(normalise.address_list("10.0.0.1, 10.0.0.2;10.0.0.3"), "10.0.0.1 10.0.0.2 10.0.0.3")

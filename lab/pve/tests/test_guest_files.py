@@ -10,7 +10,9 @@ from labpve import guest_files, lxc_config, volumes
 class GuestFilesTest(NodeTest):
     def setUp(self):
         super().setUp()
-        self.config = self.container(hostname="ml.example.org", nameserver="10.0.0.1 10.0.0.2", searchdomain="lab")
+        self.config = self.container(
+            hostname="ml.example.org", nameserver="10.0.0.1 10.0.0.2", searchdomain="lab"
+        )
         self.directory = volumes.make("local-lvm:vm-129-disk-0", self.config)
         self.guest = guest_files.GuestRoot(self.config)
 

@@ -37,8 +37,15 @@ class LxcConfigTest(NodeTest):
         self.assertIn(f"lxc.mount.entry = {disk} data none bind,create=dir", lines)
 
     def test_a_network_has_its_pair_on_the_bridge(self):
-        lines = self.lines(net0="name=eth0,bridge=vmbr0,gw=10.0.0.1,hwaddr=BC:24:11:00:00:01,ip=10.0.0.2/24,type=veth")
-        for line in ("veth.pair = veth129i0", "link = vmbr0", "ipv4.address = 10.0.0.2/24", "ipv4.gateway = 10.0.0.1"):
+        lines = self.lines(
+            net0="name=eth0,bridge=vmbr0,gw=10.0.0.1,hwaddr=BC:24:11:00:00:01,ip=10.0.0.2/24,type=veth"
+        )
+        for line in (
+            "veth.pair = veth129i0",
+            "link = vmbr0",
+            "ipv4.address = 10.0.0.2/24",
+            "ipv4.gateway = 10.0.0.1",
+        ):
             self.assertIn(f"lxc.net.0.{line}", lines)
 
     def test_raw_lines_are_passed_on_unless_their_controller_is_missing(self):

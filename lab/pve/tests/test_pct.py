@@ -3,7 +3,7 @@
 import contextlib
 import io
 
-from support import NodeTest
+from support import TEMPLATE, NodeTest
 
 from labpve import config_file, guests, pct, pct_arguments, pct_inside, schema
 
@@ -30,7 +30,9 @@ class PctTest(NodeTest):
     def test_a_stopped_container_cannot_be_entered(self):
         self.container()
         self.assertEqual(self.pct("exec", "129", "--", "true"), (255, "", "container '129' not running!\n"))
-        self.assertEqual(self.pct("push", "129", "/a", "/b"), (255, "", "can only push files to a running CT\n"))
+        self.assertEqual(
+            self.pct("push", "129", "/a", "/b"), (255, "", "can only push files to a running CT\n")
+        )
 
     def test_a_source_that_cannot_be_read_ends_with_0_all_the_same(self):
         self.container(running=True)
@@ -46,7 +48,10 @@ class PctTest(NodeTest):
         self.assertEqual(self.pct("list"), (0, "", ""))
         self.container(lock="backup")
         lines = self.pct("list")[1].splitlines()
-        self.assertEqual([line.split() for line in lines], [["VMID", "Status", "Lock", "Name"], ["129", "stopped", "backup", "ml"]])
+        self.assertEqual(
+            [line.split() for line in lines],
+            [["VMID", "Status", "Lock", "Name"], ["129", "stopped", "backup", "ml"]],
+        )
 
     def test_the_configuration_is_sorted_and_ends_with_raw_lines(self):
         config = self.container(description="a\nb\n")
@@ -62,7 +67,12 @@ class PctTest(NodeTest):
         config.pending, config.pending_delete = {"features": "nesting=1", "dev0": "/dev/null"}, {"dev1"}
         config_file.save(129, config)
         lines = self.pct("pending", "129")[1].splitlines()
-        for line in ("new dev0: /dev/null", "del dev1: /dev/zero", "cur features: nesting=0", "new features: nesting=1"):
+        for line in (
+            "new dev0: /dev/null",
+            "del dev1: /dev/zero",
+            "cur features: nesting=0",
+            "new features: nesting=1",
+        ):
             self.assertIn(line, lines)
 
     def test_set_changes_and_removes(self):
@@ -96,6 +106,22 @@ class PctTest(NodeTest):
                 status, _, err = self.pct(*words)
                 self.assertEqual(status, 255)
                 self.assertIn(message, err)
+
+    def test_create_reads_keys_from_a_file_and_shows_its_progress(self):
+        self.write("/etc/lab/keys", "ssh-ed25519 AAAA me\n")
+        given = {}
+
+        def run(prepared, log):
+            given.update(prepared[2])
+            log("extracting")
+
+        self.patch("labpve.create.run", run)
+        keys = f"{self.root}/etc/lab/keys"
+        words = ("create", "150", TEMPLATE, "--rootfs", "local-lvm:8", "--ssh-public-keys", keys)
+        self.assertEqual(self.pct(*words), (0, "extracting\n", ""))
+        self.assertEqual(given["ssh-public-keys"], "ssh-ed25519 AAAA me\n")
+        words = ("create", "151", TEMPLATE, "--rootfs", "local-lvm:8")
+        self.assertEqual(self.pct(*words)[0], 0)
 
     def test_unlock_takes_the_lock_away(self):
         self.container(lock="create")
@@ -132,7 +158,9 @@ class ArgumentsTest(NodeTest):
 
     def test_exec_keeps_the_environment_unless_told(self):
         self.assertEqual(pct_inside.split_exec(["--", "env", "-i"]), (True, ["env", "-i"]))
-        self.assertEqual(pct_inside.split_exec(["--keep-env", "0", "--", "bash", "-s"]), (False, ["bash", "-s"]))
+        self.assertEqual(
+            pct_inside.split_exec(["--keep-env", "0", "--", "bash", "-s"]), (False, ["bash", "-s"])
+        )
         self.assertEqual(pct_inside.split_exec(["--keep-env=0", "true"]), (False, ["true"]))
         self.assertEqual(pct_inside.split_exec(["ls", "-l"]), (True, ["ls", "-l"]))
 
@@ -168,7 +196,9 @@ class GuestsTest(NodeTest):
 
     def test_the_stop_goes_the_other_way(self):
         stopped = []
-        self.patch("labpve.lifecycle.shutdown", lambda vmid, timeout, force: stopped.append((vmid, timeout, force)))
+        self.patch(
+            "labpve.lifecycle.shutdown", lambda vmid, timeout, force: stopped.append((vmid, timeout, force))
+        )
         self.container(101, running=True, startup="order=1,down=9")
         self.container(102, running=True)
         self.container(103)

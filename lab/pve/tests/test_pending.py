@@ -70,6 +70,24 @@ class PendingTest(NodeTest):
         self.assertEqual(config.pending_delete, {"mp1"})
         self.assertEqual(self.live, [])
 
+    def test_what_is_set_at_once_is_removed_at_once_and_the_rest_waits(self):
+        disk = volumes.directory("local-lvm:vm-129-disk-3")
+        os.makedirs(disk)
+        self.container(
+            running=True, tags="a", description="x", nameserver="10.0.0.1", unused0="local-lvm:vm-129-disk-3"
+        )
+        config = self.set(delete="tags,description,nameserver,unused0")
+        self.assertEqual(config.pending_delete, {"nameserver"})
+        self.assertEqual({"tags", "description", "unused0"} & set(config.options), set())
+        self.assertFalse(os.path.isdir(disk))
+
+    def test_a_removed_limit_is_lifted_live(self):
+        self.container(running=True, cpulimit="2", swap=512)
+        config = self.set(delete="cpulimit,swap")
+        self.assertEqual({"cpulimit", "swap"} & set(config.options), set())
+        self.assertNotIn("cpulimit", self.live[0][1])
+        self.assertEqual(self.live[1][1]["swap"], 0)
+
     def test_a_new_device_waits_on_version_8(self):
         self.container(running=True)
         config = self.set(dev0="/dev/null,mode=0666")
@@ -98,7 +116,9 @@ class PendingTest(NodeTest):
 
         self.container(running=True)
         self.patch("labpve.mounts.mount_into", fail)
-        error = self.assert_refused(lambda: self.set(mp0="/srv,mp=/srv"), "Parameter verification failed", 400)
+        error = self.assert_refused(
+            lambda: self.set(mp0="/srv,mp=/srv"), "Parameter verification failed", 400
+        )
         self.assertEqual(error.errors, {"mp0": "unable to hotplug mp0: no room\n"})
         self.assertIn("mp0", config_file.load(129).pending)
 
@@ -142,7 +162,8 @@ class PendingTest(NodeTest):
 class ChangeTest(NodeTest):
     def setUp(self):
         super().setUp()
-        self.patch("labpve.lxc_config.write", lambda vmid, config: None)
+        self.told_lxc = []
+        self.patch("labpve.lxc_config.write", lambda vmid, config: self.told_lxc.append(vmid))
 
     def set(self, identity=None, **parameters):
         change.update(129, parameters, identity)
@@ -167,6 +188,14 @@ class ChangeTest(NodeTest):
     def test_removing_the_stale_device_heals(self):
         self.container(dev0="/dev/nope0")
         self.assertNotIn("dev0", self.set(delete="dev0").options)
+
+    def test_lxc_is_told_when_the_container_is_stopped(self):
+        self.container()
+        self.set(cores="2")
+        self.assertEqual(self.told_lxc, [129])
+        self.running.add(129)
+        self.set(cores="3")
+        self.assertEqual(self.told_lxc, [129])
 
     def test_nothing_to_do_is_refused(self):
         self.container()
@@ -227,4 +256,6 @@ class ChangeTest(NodeTest):
 
     def test_a_token_is_refused_before_anything_is_written(self):
         self.container()
-        self.assert_unchanged("only allowed for root@pam", 403, identity="root@pam!iac", dev0="/dev/null", cores="2")
+        self.assert_unchanged(
+            "only allowed for root@pam", 403, identity="root@pam!iac", dev0="/dev/null", cores="2"
+        )

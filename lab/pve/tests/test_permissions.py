@@ -19,7 +19,12 @@ class PrivilegesTest(NodeTest):
 
     def test_the_admin_of_storages_may_use_templates_and_space(self):
         role = privileges.built_in_roles(8)["PVEDatastoreAdmin"]
-        wanted = {"Datastore.Allocate", "Datastore.AllocateSpace", "Datastore.AllocateTemplate", "Datastore.Audit"}
+        wanted = {
+            "Datastore.Allocate",
+            "Datastore.AllocateSpace",
+            "Datastore.AllocateTemplate",
+            "Datastore.Audit",
+        }
         self.assertEqual(role, wanted)
 
     def test_version_9_has_no_monitor_privilege(self):
@@ -66,7 +71,9 @@ class PathsTest(NodeTest):
 class TokensTest(NodeTest):
     def test_a_token_without_separation_may_what_its_user_may(self):
         self.grant(("/vms", "a@pve", "PVEVMAdmin"), tokens={"a@pve!t": {"secret": "s", "privsep": 0}})
-        self.assertEqual(permissions.privileges_on("a@pve!t", "/vms/1"), permissions.privileges_on("a@pve", "/vms/1"))
+        self.assertEqual(
+            permissions.privileges_on("a@pve!t", "/vms/1"), permissions.privileges_on("a@pve", "/vms/1")
+        )
 
     def test_a_separated_token_may_what_both_may(self):
         self.grant(
@@ -106,10 +113,14 @@ class ContainerPermissionsTest(NodeTest):
 
     def test_bind_and_raw_device_mounts_are_for_root_only(self):
         self.assert_denied("(mount point type bind is only allowed for root@pam)", {"mp0": "/srv,mp=/srv"})
-        self.assert_denied("(mount point type device is only allowed for root@pam)", {"mp0": "/dev/sda,mp=/srv"})
+        self.assert_denied(
+            "(mount point type device is only allowed for root@pam)", {"mp0": "/dev/sda,mp=/srv"}
+        )
 
     def test_the_hook_script_is_for_root_only(self):
-        self.assert_denied("(changing the hookscript is only allowed for root@pam)", {"hookscript": "local:snippets/x"})
+        self.assert_denied(
+            "(changing the hookscript is only allowed for root@pam)", {"hookscript": "local:snippets/x"}
+        )
 
     def test_a_token_may_switch_nesting(self):
         self.check({"features": "nesting=1"})

@@ -18,7 +18,14 @@ ACCEPTED = {
     "onboot": "yes",
 }
 REFUSED = {
-    "dev0": ["/tmp/x", "/dev/../etc/x", "/dev/null,mode=666", "/dev/null,group=1", "mode=0660", "/dev/a,mode=0888"],
+    "dev0": [
+        "/tmp/x",
+        "/dev/../etc/x",
+        "/dev/null,mode=666",
+        "/dev/null,group=1",
+        "mode=0660",
+        "/dev/a,mode=0888",
+    ],
     "dev256": ["/dev/null"],
     "dev01": ["/dev/null"],
     "features": ["nesting=1,gpu=1", "nesting"],
@@ -46,7 +53,9 @@ class SchemaTest(NodeTest):
         for name, values in REFUSED.items():
             for value in values:
                 with self.subTest(name=name, value=value):
-                    error = self.assert_refused(lambda: schema.check({name: value}), "Parameter verification", 400)
+                    error = self.assert_refused(
+                        lambda: schema.check({name: value}), "Parameter verification", 400
+                    )
                     self.assertEqual(list(error.errors), [name])
 
     def test_every_problem_is_in_one_error(self):
@@ -55,7 +64,9 @@ class SchemaTest(NodeTest):
         self.assertEqual(set(error.errors), set(bad))
 
     def test_messages_are_those_of_proxmox(self):
-        error = self.assert_refused(lambda: schema.check({"memory": "x", "dev0": "mode=0660", "cores": "0"}), "", 400)
+        error = self.assert_refused(
+            lambda: schema.check({"memory": "x", "dev0": "mode=0660", "cores": "0"}), "", 400
+        )
         self.assertEqual(error.errors["memory"], "type check ('integer') failed - got 'x'")
         self.assertIn("dev0.path: property is missing and it is not optional", error.errors["dev0"])
         self.assertEqual(error.errors["cores"], "value must have a minimum value of 1")

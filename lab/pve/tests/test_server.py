@@ -10,7 +10,7 @@ import urllib.parse
 
 from support import NodeTest
 
-from labpve import config_file, faults, node, tasks, tickets
+from labpve import config_file, faults, node, storages, tasks, tickets
 from labpve.api import server
 
 TOKEN = "PVEAPIToken=root@pam!iac=11111111-2222-3333-4444-555555555555"
@@ -19,7 +19,9 @@ AUDITOR = "PVEAPIToken=audit@pve!ro=11111111-2222-3333-4444-777777777777"
 
 class ParametersTest(unittest.TestCase):
     def test_query_and_form_are_merged(self):
-        parsed = server.parse_parameters("a=1", "net0=name%3Deth0&tags=a%3Bb&delete=", "application/x-www-form-urlencoded")
+        parsed = server.parse_parameters(
+            "a=1", "net0=name%3Deth0&tags=a%3Bb&delete=", "application/x-www-form-urlencoded"
+        )
         self.assertEqual(parsed, {"a": "1", "net0": "name=eth0", "tags": "a;b", "delete": ""})
 
     def test_json_booleans_become_numbers(self):
@@ -89,7 +91,10 @@ class ServerTest(NodeTest):
 
     def test_unknown_things_are_told_apart(self):
         self.assertEqual(self.call("GET", self.at_node("/nope"))[0], 501)
-        self.assertEqual(self.call("GET", self.at_node("/nope"))[1], f"Method 'GET {self.at_node('/nope')}' not implemented")
+        self.assertEqual(
+            self.call("GET", self.at_node("/nope"))[1],
+            f"Method 'GET {self.at_node('/nope')}' not implemented",
+        )
         self.assertIn("hostname lookup 'nope' failed", self.call("GET", "/nodes/nope/lxc")[1])
         self.assertEqual(self.call("GET", self.at_node("/lxc/12/config"))[0], 400)
         self.assertEqual(self.call("GET", "/version", authorization=None)[:2], (401, "No ticket"))
@@ -135,13 +140,23 @@ class ServerTest(NodeTest):
         self.grant()
         path = self.at_node(f"/tasks/{upid}/status")
         status, reason, _ = self.call("GET", path, authorization=AUDITOR)
-        self.assertEqual((status, reason), (403, f"Permission check failed (/nodes/{node.name()}, Sys.Audit)"))
+        self.assertEqual(
+            (status, reason), (403, f"Permission check failed (/nodes/{node.name()}, Sys.Audit)")
+        )
         self.assertEqual(self.call("GET", path)[0], 200)
 
     def test_a_volume_may_be_named_with_or_without_an_escaped_slash(self):
         for name in ("vztmpl/debian.tar.zst", "local:vztmpl%2Fdebian.tar.zst"):
             status, _, body = self.call("GET", self.at_node(f"/storage/local/content/{name}"))
             self.assertEqual((status, body["data"]["format"]), (200, "tzst"))
+
+    def test_a_removal_waits_for_its_end_when_asked_to(self):
+        fault = {"path": "imgdel", "task": "OK", "delay": 0.3}
+        self.write(faults.FILE, json.dumps([fault]))
+        path = self.at_node("/storage/local/content/vztmpl%2Fdebian.tar.zst")
+        upid = self.call("DELETE", f"{path}?delay=5")[2]["data"]
+        self.assertEqual(tasks.status(upid)["exitstatus"], "OK")
+        self.assertEqual(storages.listing("local"), [])
 
     def test_the_next_free_id_is_found(self):
         self.container(100)

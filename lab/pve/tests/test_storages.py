@@ -25,7 +25,9 @@ class StoragesTest(NodeTest):
     def test_no_volume_name_leaves_its_folder(self):
         for name in ("vztmpl/../x.tar.zst", "vztmpl/..", "vztmpl/", "etc/passwd", "vztmpl"):
             with self.subTest(name=name):
-                self.assert_refused(lambda: storages.file_path(f"local:{name}"), "unable to parse directory volume")
+                self.assert_refused(
+                    lambda: storages.file_path(f"local:{name}"), "unable to parse directory volume"
+                )
 
     def test_the_listing_shows_archives_and_disks(self):
         self.container()
@@ -35,4 +37,6 @@ class StoragesTest(NodeTest):
         self.assertEqual([entry["volid"] for entry in files], ["local:vztmpl/debian.tar.zst"])
         self.assertEqual((files[0]["format"], files[0]["size"]), ("tzst", len("not read")))
         disks = storages.listing("local-lvm")
-        self.assertEqual([(d["volid"], d["size"], d["vmid"]) for d in disks], [("local-lvm:vm-129-disk-0", 8 << 30, 129)])
+        self.assertEqual(
+            [(d["volid"], d["size"], d["vmid"]) for d in disks], [("local-lvm:vm-129-disk-0", 8 << 30, 129)]
+        )

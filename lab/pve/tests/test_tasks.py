@@ -92,7 +92,9 @@ class TasksTest(NodeTest):
     def test_the_log_is_read_in_pieces(self):
         status, _ = self.finish("vzcreate", lambda log: [log(f"line {n}") for n in range(60)])
         lines, total = tasks.read_log(status["upid"], 50, 3)
-        self.assertEqual(lines, [{"n": 51, "t": "line 50"}, {"n": 52, "t": "line 51"}, {"n": 53, "t": "line 52"}])
+        self.assertEqual(
+            lines, [{"n": 51, "t": "line 50"}, {"n": 52, "t": "line 51"}, {"n": 53, "t": "line 52"}]
+        )
         self.assertEqual(total, 61)
 
     def test_what_is_no_task_is_refused(self):

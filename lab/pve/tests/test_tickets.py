@@ -65,5 +65,7 @@ class TicketsTest(NodeTest):
         self.assertEqual(tickets.identify(headers, "DELETE"), "root@pam!iac")
 
     def test_unknown_and_wrong_tokens_are_refused(self):
-        self.assert_unknown("no such token 'x' for user 'root@pam'", {"Authorization": "PVEAPIToken=root@pam!x=1"})
+        self.assert_unknown(
+            "no such token 'x' for user 'root@pam'", {"Authorization": "PVEAPIToken=root@pam!x=1"}
+        )
         self.assert_unknown("invalid token value!", {"Authorization": "PVEAPIToken=root@pam!iac=1"})

@@ -48,9 +48,7 @@ def get_index(request):
     return [{"subdir": name} for name in ("config", "interfaces", "pending", "resize", "status")]
 
 
-@route(
-    "DELETE", _CT, ("/vms/{vmid}", "VM.Allocate"), known=("force", "purge", "destroy-unreferenced-disks")
-)
+@route("DELETE", _CT, ("/vms/{vmid}", "VM.Allocate"), known=("force", "purge", "destroy-unreferenced-disks"))
 def destroy_container(request):
     """Remove a container and its disks; the task's UPID."""
     vmid, force = request.vmid(), _flag(request, "force")

@@ -29,7 +29,9 @@ def visible_storages(identity):
     """(id, entry) of the storages that the caller may see."""
     wanted = ["Datastore.Audit", "Datastore.AllocateSpace"]
     entries = storages.load().items()
-    return [(name, e) for name, e in entries if permissions.allows(identity, f"/storage/{name}", wanted, True)]
+    return [
+        (name, e) for name, e in entries if permissions.allows(identity, f"/storage/{name}", wanted, True)
+    ]
 
 
 def containers(identity):
@@ -143,7 +145,9 @@ def get_pools(request):
     """Pools that the caller may see."""
     names = sorted(pools.load())
     return [
-        {"poolid": name} for name in names if permissions.allows(request.identity, f"/pool/{name}", ["Pool.Audit"])
+        {"poolid": name}
+        for name in names
+        if permissions.allows(request.identity, f"/pool/{name}", ["Pool.Audit"])
     ]
 
 

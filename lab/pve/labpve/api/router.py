@@ -37,7 +37,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Route:
-    """method and pattern; rights: (path, privileges) that the caller needs, all or any; known: allowed parameters."""
+    """What `route` was told: which calls, who answers, which rights and parameters."""
 
     method: str
     pattern: re.Pattern

@@ -57,9 +57,11 @@ def parse_parameters(query, body, content_type):
     return result
 
 
-def _log_request(identity, method, path, parameters, code, note):
+def _log_request(entry):
+    """Append [caller, method, path, parameters, code, message] with the time, without secrets."""
+    caller, method, path, parameters, code, message = entry
     shown = {name: "***" if name in _HIDDEN else value for name, value in parameters.items()}
-    line = json.dumps([time.strftime("%F %T"), identity, method, path, shown, code, note])
+    line = json.dumps([time.strftime("%F %T"), caller, method, path, shown, code, message])
     with _log_lock, open(node.path(_REQUEST_LOG), "a", encoding="utf-8") as file:
         file.write(f"{line}\n")
 
@@ -114,27 +116,37 @@ class Handler(http.server.BaseHTTPRequestHandler):
         identity = self.identity = tickets.identify(self.headers, self.command)
         return identity, router.dispatch(self.command, path, identity, parameters)
 
-    def _handle(self):
-        self.identity, code, note = "-", 200, ""
-        raw_path, parameters = self.path.partition("?")[0], {}
+    def _outcome(self):
+        """Do what is asked: (code, content or None for no answer, message, path, parameters)."""
+        path, parameters = self.path.partition("?")[0], {}
         try:
-            raw_path, parameters = self._read()
-            self.identity, data = self._perform(raw_path, parameters)
-            self._answer(200, {"data": data})
+            path, parameters = self._read()
+            self.identity, data = self._perform(path, parameters)
+            return 200, {"data": data}, "", path, parameters
         except PveError as error:
-            code, note = error.code, error.message
-            errors = {"errors": error.errors} if error.errors else {}
-            self._answer(code, {"data": None, "message": f"{note.rstrip()}\n", **errors}, note)
+            content = {"data": None, "message": f"{error.message.rstrip()}\n"}
+            if error.errors:
+                content["errors"] = error.errors
+            return error.code, content, error.message, path, parameters
         except ConnectionClosed:
-            code, note, self.close_connection = 0, "connection closed by an injected fault", True
-        except (BrokenPipeError, ConnectionResetError):
-            note, self.close_connection = "the client went away", True
+            return 0, None, "connection closed by an injected fault", path, parameters
         except Exception as error:
             traceback.print_exc()
-            code, note = 500, f"{type(error).__name__}: {error}"
-            self._answer(500, {"data": None, "message": f"{note}\n"}, note)
-        finally:
-            _log_request(self.identity, self.command, raw_path, parameters, code, note)
+            message = f"{type(error).__name__}: {error}"
+            return 500, {"data": None, "message": f"{message}\n"}, message, path, parameters
+
+    def _handle(self):
+        self.identity = "-"
+        code, content, message, path, parameters = self._outcome()
+        # Before the answer: who has it finds the request in the log.
+        _log_request([self.identity, self.command, path, parameters, code, message])
+        if content is None:
+            self.close_connection = True
+            return
+        try:
+            self._answer(code, content, message or "OK")
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
 
     do_GET = do_POST = do_PUT = do_DELETE = _handle
 

@@ -104,7 +104,15 @@ def get_metadata(request):
     "POST",
     f"{_STORAGE}/download-url",
     ("/storage/{storage}", "Datastore.AllocateTemplate"),
-    known=("url", "content", "filename", "checksum", "checksum-algorithm", "compression", "verify-certificates"),
+    known=(
+        "url",
+        "content",
+        "filename",
+        "checksum",
+        "checksum-algorithm",
+        "compression",
+        "verify-certificates",
+    ),
 )
 def download(request):
     """Download a file into a storage; the task's UPID."""
