@@ -54,6 +54,14 @@ function build(finish: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("doctor <STACK>")
+    .description("what would stop an `up` on the stack's host; nothing changes there")
+    .option("--json", "print {findings: [{id, state, message, fix}]}")
+    .action(async (stack: string, options: { json?: boolean }) => {
+      finish(await verb<typeof import("./doctor")>("doctor").doctor(stack, options));
+    });
+
+  program
     .command("explain <RULE>")
     .description("what a rule says, for which SGLang releases, and where it comes from")
     .option("--json", "print the rule as JSON")

@@ -17,6 +17,8 @@ export interface SshTarget {
   readonly identity?: string;
   /** Text of a private key; it lies in a file that only its owner reads for as long as the connection lasts. */
   readonly privateKey?: string;
+  /** Leave out the user's own SSH configuration and key files, which Pulumi's provider does not read either. */
+  readonly asProvider?: boolean;
 }
 
 /** Why there is no answer. `exitCode` tells a machine that is not there from one that refuses. */
@@ -40,6 +42,7 @@ function options(target: SshTarget, folder: string): string[] {
     writeFileSync(knownHosts, `${name} ${target.hostKey}\n`);
   }
   let identity = target.identity;
+  if (target.asProvider === true && target.privateKey === undefined) identity = "none";
   if (target.privateKey !== undefined) {
     identity = path.join(folder, "key");
     writeFileSync(identity, `${target.privateKey.trimEnd()}\n`, { mode: 0o600 });
@@ -54,7 +57,9 @@ function options(target: SshTarget, folder: string): string[] {
     ...(target.hostKey === undefined
       ? ["HostKeyAlgorithms=ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512"]
       : []),
-    ...(identity === undefined ? [] : [`IdentityFile=${identity}`, "IdentitiesOnly=yes"]),
+    ...(identity === undefined
+      ? []
+      : [`IdentityFile=${identity}`, ...(identity === "none" ? [] : ["IdentitiesOnly=yes"])]),
   ].flatMap((option) => ["-o", option]);
 }
 
@@ -127,6 +132,7 @@ export async function lookAt(target: SshTarget, step: Step): Promise<Record<stri
   const folder = mkdtempSync(path.join(tmpdir(), "stack-ssh-"));
   try {
     const words = [
+      ...(target.asProvider === true ? ["-F", "none"] : []),
       ...options(target, folder),
       ...(target.port === undefined ? [] : ["-p", String(target.port)]),
       "--",

@@ -181,7 +181,7 @@ room() {
     while [[ ! -e $place ]]; do place=$(dirname "$place"); done
     object path "$path" freeKiB "$(df -Pk "$place" | awk 'NR == 2 { print $4 }')" \
       mount "$(df -Pk "$place" | awk 'NR == 2 { print $6 }')" \
-      usedKiB "$(du -skx "$path" 2>/dev/null | cut -f1)"
+      usedKiB "$(du -skx --apparent-size "$path" 2>/dev/null | cut -f1)"
     printf '\n'
   done < <(words_of paths)
 }
