@@ -2,8 +2,24 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { explainRule } from "../../catalog";
 import { RULE_IDS } from "../../catalog/explain";
-import { RULE_ROWS } from "./rule-rows";
+import { ATTENTION_ROWS } from "./rows/attention";
+import { RECURRENT_STATE_ROWS } from "./rows/recurrent-state";
+import { SPECULATION_ROWS } from "./rows/speculation";
+import { QUANTIZATION_ROWS } from "./rows/quantization";
+import { PARALLEL_ROWS } from "./rows/parallel";
+import { PACKAGES_ROWS } from "./rows/packages";
+import { ARGUMENTS_ROWS } from "./rows/arguments";
 import { findingsOf, PATH, type Case } from "./support";
+
+const RULE_ROWS = [
+  ...ATTENTION_ROWS,
+  ...RECURRENT_STATE_ROWS,
+  ...SPECULATION_ROWS,
+  ...QUANTIZATION_ROWS,
+  ...PARALLEL_ROWS,
+  ...PACKAGES_ROWS,
+  ...ARGUMENTS_ROWS,
+];
 
 const GOLDEN = join(__dirname, "golden", "rules.txt");
 
