@@ -28,7 +28,7 @@ export class MlEnv extends pulumi.ComponentResource {
       deletedWith: args.deletedWith,
     });
     this.last = built;
-    this.digest = built.facts.apply((facts) => String(facts.digest));
+    this.digest = built.fact("digest");
     this.registerOutputs({ digest: this.digest });
   }
 }

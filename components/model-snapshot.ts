@@ -25,7 +25,7 @@ export class ModelSnapshot extends pulumi.ComponentResource {
       dependsOn: [...args.after],
     });
     this.last = snapshot;
-    this.revision = snapshot.facts.apply((facts) => String(facts.revision));
+    this.revision = snapshot.fact("revision");
     this.registerOutputs({ revision: this.revision });
   }
 }

@@ -39,8 +39,8 @@ export class NvidiaDriver extends pulumi.ComponentResource {
     const installed = run(install);
     const loaded = run(ready);
     this.last = run(boot);
-    this.version = installed.facts.apply((facts) => String(facts.version));
-    this.kernel = loaded.facts.apply((facts) => String(facts.kernel));
+    this.version = installed.fact("version");
+    this.kernel = loaded.fact("kernel");
     this.registerOutputs({ version: this.version, kernel: this.kernel });
   }
 }

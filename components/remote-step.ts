@@ -29,8 +29,12 @@ export type RemoteStepOptions = Pick<
   "parent" | "dependsOn" | "deletedWith" | "aliases"
 >;
 
-/** The JSON object in the last line; a step that ends without one is a fault of its script. */
-export function parseFacts(stdout: string): StepFacts {
+/**
+ * The JSON object in the last line; a step that ends without one is a fault of its script. A step that was never run,
+ * because `--target` or `--exclude` left it out, has no output and no facts.
+ */
+export function parseFacts(stdout: string | undefined): StepFacts {
+  if (stdout === undefined) return {};
   const line = stdout.trimEnd().split("\n").at(-1) ?? "";
   const facts: unknown = JSON.parse(line);
   if (typeof facts !== "object" || facts === null || Array.isArray(facts)) {
@@ -99,5 +103,10 @@ export class RemoteStep extends command.remote.Command {
       },
     );
     this.facts = this.stdout.apply(parseFacts);
+  }
+
+  /** One fact as text; "unknown" as long as the step was not run. */
+  public fact(name: string): pulumi.Output<string> {
+    return this.facts.apply((facts) => (facts[name] === undefined ? "unknown" : String(facts[name])));
   }
 }
