@@ -1,17 +1,9 @@
-import { ask, LabStack } from "./lab-stack";
+import { ask, useLab } from "./lab-stack";
 
 const SUBNET = "10.86.0";
 const ENDPOINT = `http://${SUBNET}.129:30000`;
 const UNIT = "/etc/systemd/system/sglang-qwen.service";
-const stack = new LabStack(SUBNET);
-jest.setTimeout(600_000);
-
-beforeAll(() => {
-  stack.up();
-});
-afterAll(() => {
-  stack.down();
-});
+const stack = useLab(SUBNET);
 
 /** Tells the serving stand-in in the container how to behave when it was started with that many requests. */
 function misbehaveWith(maxRunningRequests: number, how: Record<string, unknown>): void {

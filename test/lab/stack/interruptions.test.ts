@@ -1,15 +1,7 @@
-import { ask, LabStack } from "./lab-stack";
+import { ask, useLab } from "./lab-stack";
 
 const SUBNET = "10.82.0";
-const stack = new LabStack(SUBNET);
-jest.setTimeout(600_000);
-
-beforeAll(() => {
-  stack.up();
-});
-afterAll(() => {
-  stack.down();
-});
+const stack = useLab(SUBNET);
 
 /** Waits until a command on the host prints something that matches. */
 async function until(command: string, pattern: RegExp): Promise<void> {

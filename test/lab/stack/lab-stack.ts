@@ -52,6 +52,12 @@ export class LabStack {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** Throws the state away: the next `up` meets a host of which it knows nothing. */
+  forget(): void {
+    this.must("bash", ["-c", ". engine/env.sh && pulumi stack rm test --force --yes --preserve-config"]);
+    this.must("bash", ["-c", ". engine/env.sh && pulumi stack init test --non-interactive"]);
+  }
+
   /** Back to Pulumi.lab.yaml as it is in the repository, on this lab's addresses. */
   reset(): void {
     const text = readFileSync(join(PROJECT, "Pulumi.lab.yaml"), "utf8")
@@ -179,6 +185,19 @@ export class LabStack {
     const { status, output } = this.run(command, args);
     if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed:\n${output}`);
   }
+}
+
+/** A lab for the tests of one file: up before the first, gone after the last. */
+export function useLab(subnet: string): LabStack {
+  const stack = new LabStack(subnet);
+  jest.setTimeout(600_000);
+  beforeAll(() => {
+    stack.up();
+  });
+  afterAll(() => {
+    stack.down();
+  });
+  return stack;
 }
 
 /** The service's answer to one question, without thinking. */

@@ -1,18 +1,10 @@
-import { ask, LabStack } from "./lab-stack";
+import { ask, useLab } from "./lab-stack";
 
 const SUBNET = "10.81.0";
 const ENDPOINT = `http://${SUBNET}.129:30000`;
 const ANOTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFqvyAFskyoBX8N43V9bRkX3DGEqpY9TnrdvHVATjmBQ";
 
-const stack = new LabStack(SUBNET);
-jest.setTimeout(600_000);
-
-beforeAll(() => {
-  stack.up();
-});
-afterAll(() => {
-  stack.down();
-});
+const stack = useLab(SUBNET);
 
 const container = () => stack.onHost("pct config 129");
 
