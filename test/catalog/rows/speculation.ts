@@ -110,6 +110,7 @@ export const SPECULATION_ROWS: readonly RuleRow[] = [
     rule: "R46",
     fires: [{ release: "0.5.12", args: "--speculative-algorithm NEXTM" }],
     silent: [
+      { release: "0.5.11", args: "--speculative-algorithm NEXTM" },
       { release: "0.5.12", args: "--speculative-algorithm NEXTN" },
       { release: "0.5.16", args: "--speculative-algorithm DSPARK" },
     ],
