@@ -5,6 +5,7 @@ import json
 import shutil
 import ssl
 import threading
+import time
 import unittest
 import urllib.parse
 
@@ -157,6 +158,107 @@ class ServerTest(NodeTest):
         upid = self.call("DELETE", f"{path}?delay=5")[2]["data"]
         self.assertEqual(tasks.status(upid)["exitstatus"], "OK")
         self.assertEqual(storages.listing("local"), [])
+
+    def test_resources_are_of_the_kind_asked_for(self):
+        self.patch("labpve.state.status", lambda vmid: "stopped")
+        self.container()
+        kinds = {
+            kind: [entry["id"] for entry in self.call("GET", f"/cluster/resources?type={kind}")[2]["data"]]
+            for kind in ("vm", "node", "storage")
+        }
+        name = node.name()
+        self.assertEqual(kinds["vm"], ["lxc/129"])
+        self.assertEqual(kinds["node"], [f"node/{name}"])
+        self.assertEqual(kinds["storage"], [f"storage/{name}/local", f"storage/{name}/local-lvm"])
+        everything = self.call("GET", "/cluster/resources")[2]["data"]
+        self.assertEqual(len(everything), 4)
+
+    def test_storages_are_seen_with_either_right(self):
+        self.grant(("/storage/local", "audit@pve", "PVEDatastoreUser"))
+        for path in ("/storage", self.at_node("/storage")):
+            seen = self.call("GET", path, authorization=AUDITOR)[2]["data"]
+            self.assertEqual([entry["storage"] for entry in seen], ["local"])
+        rootdir = self.call("GET", self.at_node("/storage?content=rootdir"))[2]["data"]
+        self.assertEqual([entry["storage"] for entry in rootdir], ["local-lvm"])
+
+    def test_a_right_to_space_alone_shows_a_storage(self):
+        self.grant(("/storage", "audit@pve", "Space"), roles={"Space": ["Datastore.AllocateSpace"]})
+        seen = self.call("GET", "/storage", authorization=AUDITOR)[2]["data"]
+        self.assertEqual([entry["storage"] for entry in seen], ["local", "local-lvm"])
+
+    def test_pools_are_made_and_listed(self):
+        self.assertEqual(self.call("POST", "/pools", {"poolid": "gpu"})[0], 200)
+        self.assertEqual(self.call("GET", "/pools")[2]["data"], [{"poolid": "gpu"}])
+        self.assertEqual(self.call("POST", "/pools", {"comment": "x"})[0], 400)
+        self.assertEqual(self.call("POST", "/pools", {"poolid": "b"}, AUDITOR)[0], 403)
+        self.grant()
+        self.assertEqual(self.call("GET", "/pools", authorization=AUDITOR)[2]["data"], [])
+
+    def test_a_caller_learns_its_privileges(self):
+        self.grant(("/vms", "audit@pve", "Starter"), roles={"Starter": ["VM.PowerMgmt"]})
+        held = self.call("GET", "/access/permissions", authorization=AUDITOR)[2]["data"]
+        self.assertEqual(held, {"/vms": {"VM.PowerMgmt": 1}})
+        asked = self.call("GET", "/access/permissions?path=/vms/129", authorization=AUDITOR)[2]["data"]
+        self.assertEqual(asked, {"/vms/129": {"VM.PowerMgmt": 1}})
+        roles = {entry["roleid"]: entry["special"] for entry in self.call("GET", "/access/roles")[2]["data"]}
+        self.assertEqual((roles["Starter"], roles["PVEAuditor"]), (0, 1))
+
+    def test_metadata_needs_access_to_the_network(self):
+        path = self.at_node("/query-url-metadata?url=ftp://x")
+        self.assertEqual(self.call("GET", path, authorization=AUDITOR)[:2], (403, "Permission check failed"))
+        self.grant(("/nodes", "audit@pve", "Net"), roles={"Net": ["Sys.AccessNetwork"]})
+        self.assertEqual(self.call("GET", path, authorization=AUDITOR)[0], 400)
+
+    def test_operations_answer_with_a_task_and_pass_on_their_parameters(self):
+        asked = []
+        self.patch("labpve.lifecycle.start", lambda vmid, log: asked.append(("start", vmid)))
+        self.patch("labpve.lifecycle.shutdown", lambda *arguments: asked.append(("shutdown", *arguments)))
+        self.patch(
+            "labpve.lifecycle.reboot", lambda vmid, timeout, log: asked.append(("reboot", vmid, timeout))
+        )
+        self.patch("labpve.lifecycle.stop", lambda vmid: asked.append(("stop", vmid)))
+        self.patch("labpve.lifecycle.destroy", lambda vmid, force: asked.append(("destroy", vmid, force)))
+        self.container()
+        self.operate("POST", "/lxc/129/status/start")
+        self.running.add(129)
+        self.operate("POST", "/lxc/129/status/shutdown", {"forceStop": 1, "timeout": 55})
+        self.operate("POST", "/lxc/129/status/shutdown")
+        self.operate("POST", "/lxc/129/status/reboot", {"timeout": 300})
+        self.operate("POST", "/lxc/129/status/stop")
+        self.operate("DELETE", "/lxc/129?force=1")
+        wanted = [("start", 129), ("shutdown", 129, 55, True), ("shutdown", 129, 60, False)]
+        wanted += [("reboot", 129, 300), ("stop", 129), ("destroy", 129, True)]
+        self.assertEqual(asked, wanted)
+
+    def operate(self, method, path, parameters=None):
+        status, reason, body = self.call(method, self.at_node(path), parameters)
+        self.assertEqual((status, reason), (200, "OK"))
+        while tasks.status(body["data"])["status"] == "running":
+            time.sleep(0.01)
+
+    def test_operations_refuse_what_does_not_fit(self):
+        self.container()
+        self.assertEqual(self.call("POST", self.at_node("/lxc/129/status/stop"))[1], "CT 129 not running")
+        self.running.add(129)
+        self.assertEqual(
+            self.call("POST", self.at_node("/lxc/129/status/start"))[1], "CT 129 already running"
+        )
+        self.assertEqual(self.call("POST", self.at_node("/lxc/129/status/reboot"), {"timeout": "x"})[0], 400)
+        self.assertEqual(self.call("POST", self.at_node("/lxc/129/status/reboot"), {"bogus": 1})[0], 400)
+        self.assertIn("container is running", self.call("DELETE", self.at_node("/lxc/129"))[1])
+
+    def test_the_tasks_of_others_are_listed_for_who_may_audit(self):
+        tasks.run("vzstart", 129, lambda log: None)
+        tasks.run("vzstop", 130, lambda log: None)
+        path = self.at_node("/tasks")
+        self.assertEqual(len(self.call("GET", path)[2]["data"]), 2)
+        self.assertEqual(len(self.call("GET", f"{path}?vmid=130")[2]["data"]), 1)
+        self.assertEqual(self.call("GET", f"{path}?typefilter=vzstart")[2]["data"][0]["id"], "129")
+        self.grant()
+        self.assertEqual(self.call("GET", path, authorization=AUDITOR)[2]["data"], [])
+        upid = self.call("GET", path)[2]["data"][0]["upid"]
+        self.assertEqual(self.call("DELETE", f"{path}/{upid}", authorization=AUDITOR)[0], 403)
+        self.assertEqual(self.call("DELETE", f"{path}/{upid}")[0], 200)
 
     def test_the_next_free_id_is_found(self):
         self.container(100)
