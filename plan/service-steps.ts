@@ -70,7 +70,7 @@ function specification(
     unit: service.unit,
     url: localUrl(service),
     servedModelName: service.servedModelName,
-    ...(service.release === undefined ? {} : { version: service.release }),
+    ...(plan.expectedVersion === undefined ? {} : { version: plan.expectedVersion }),
     expectedServerInfo: plan.expectedServerInfo,
     deadlineSeconds: service.startTimeoutMinutes * 60,
     ...(plan.plannedMaxTotalTokens === undefined
