@@ -74,7 +74,7 @@ def _start_locked(vmid, log):
         log.warn(warning)
     hooks.run(vmid, config, "pre-start", stop_on_error=True)
     root = guest_files.GuestRoot(config)
-    guest_files.write_name(root, config.options["hostname"])
+    guest_files.write_name(root, config.options.get("hostname", f"CT{vmid}"))
     guest_files.write_resolver(root, config.options)
     for _, _, value in config.indexed("dev"):
         devices.make_node(vmid, value, config)

@@ -9,10 +9,15 @@ from labpve import node
 from labpve.errors import PveError
 
 
-@contextlib.contextmanager
 def config_lock(vmid, timeout=10):
-    """Hold the container's file lock; after `timeout` seconds the error of Proxmox VE."""
-    file_name = node.path(f"/run/lock/lxc/pve-config-{vmid}.lock")
+    """Hold the file lock of a container's configuration."""
+    return file_lock(f"/run/lock/lxc/pve-config-{vmid}.lock", timeout)
+
+
+@contextlib.contextmanager
+def file_lock(path, timeout=10):
+    """Hold a file lock; after `timeout` seconds the error of Proxmox VE."""
+    file_name = node.path(path)
     os.makedirs(os.path.dirname(file_name), exist_ok=True)
     with open(file_name, "w", encoding="utf-8") as file:
         deadline = time.monotonic() + timeout

@@ -1,6 +1,7 @@
 """Facts of this node: its name, the version it plays, and where its files are."""
 
 import os
+import threading
 
 ROOT = os.environ.get("LAB_PVE_ROOT", "")
 """Prefix of every file that the lab reads or writes; empty on a host, a temporary folder in tests."""
@@ -34,7 +35,7 @@ def major():
 
 def write_atomically(file_name, text, mode=0o644):
     """Replace a file in one step, so that no reader sees half of it."""
-    temporary = f"{file_name}.tmp.{os.getpid()}"
+    temporary = f"{file_name}.tmp.{os.getpid()}.{threading.get_ident()}"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

@@ -1,9 +1,9 @@
 """Pools: names and the containers in each (/etc/pve/lab-pools.json)."""
 
+import contextlib
 import json
-import os
 
-from labpve import node
+from labpve import locks, node
 
 
 def _file():
@@ -19,30 +19,34 @@ def load():
         return {}
 
 
-def _save(pools):
-    os.makedirs(os.path.dirname(_file()), exist_ok=True)
-    node.write_atomically(_file(), json.dumps(pools))
+@contextlib.contextmanager
+def _changing():
+    """The pools, to be changed in place; written at the end. Others wait."""
+    with locks.file_lock("/run/lock/lab-pools.lock"):
+        pools = load()
+        before = json.dumps(pools)
+        yield pools
+        if json.dumps(pools) != before:
+            node.write_atomically(_file(), json.dumps(pools))
 
 
 def create(name):
     """Add an empty pool; an existing one stays as it is."""
-    pools = load()
-    pools.setdefault(name, [])
-    _save(pools)
+    with _changing() as pools:
+        pools.setdefault(name, [])
 
 
 def add(name, vmid):
     """Put a container into a pool."""
-    pools = load()
-    pools.setdefault(name, []).append(int(vmid))
-    _save(pools)
+    with _changing() as pools:
+        pools.setdefault(name, []).append(int(vmid))
 
 
 def remove(vmid):
     """Take a container out of its pool, if it is in one."""
-    pools = load()
-    if any(int(vmid) in members for members in pools.values()):
-        _save({name: [m for m in members if m != int(vmid)] for name, members in pools.items()})
+    with _changing() as pools:
+        for members in pools.values():
+            members[:] = [member for member in members if member != int(vmid)]
 
 
 def of(vmid):

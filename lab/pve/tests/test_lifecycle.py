@@ -36,6 +36,14 @@ class LifecycleTest(NodeTest):
         self.assertIn(("start", "pve-container@129"), self.commands)
         self.assertTrue(os.path.exists(f"{self.root}/var/lib/lxc/129/config"))
 
+    def test_a_container_without_a_name_starts_under_its_number(self):
+        config = self.container()
+        del config.options["hostname"]
+        config_file.save(129, config)
+        lifecycle.start(129, self.log)
+        with open(f"{volumes.directory('local-lvm:vm-129-disk-0')}/etc/hostname", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "CT129\n")
+
     def test_a_container_that_does_not_come_up_is_told(self):
         self.starts = False
         self.container()
