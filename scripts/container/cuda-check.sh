@@ -35,14 +35,34 @@ step_check() {
   fi
 }
 
+# What to do about what was found.
+way_on() {
+  case $1 in
+    *"CUDA error 999"*)
+      printf '%s' "the nvidia-uvm nodes are missing in the container: pct config on the host must list /dev/nvidia-uvm, and the container must have been started since"
+      ;;
+    *"CUDA error 803"* | *"version mismatch"*)
+      printf '%s' "host and container have different drivers: cat /proc/driver/nvidia/version is the host's, the container's libraries must be the same ($(argument version))"
+      ;;
+    *"declared are"*)
+      printf '%s' "the container has other cards than declared: compare devN of pct config on the host with the \`gpus\` of this container"
+      ;;
+    *)
+      printf '%s' "is the driver loaded on the host, and does pct config list the container's devices? On the host: nvidia-smi, journalctl -b -u gpu-nodes"
+      ;;
+  esac
+}
+
 # Nothing can be repaired from in here but the tool that looks.
 step_apply() {
+  local problem
   if ! has_python; then
     install_packages python3
-    return
+    run_check
   fi
-  fail "$(printf '%s; ' "${DIFFERENCES[@]}")" \
-    "error 999: the nvidia-uvm nodes are missing; 803 or 'version mismatch': host and container have different drivers; other cards: compare \`pct config\` with the stack"
+  ((${#DIFFERENCES[@]} > 0)) || return 0
+  problem=${DIFFERENCES[0]}
+  fail "$problem" "$(way_on "$problem")"
 }
 
 step_facts() {

@@ -14,6 +14,7 @@ A card's fields:
   min_driver  first driver that knows it (optional)
   open_only   true: refuses the proprietary kernel module (optional)
   open_never  true: refuses the open kernel module (optional)
+  vfio        true: held by vfio-pci for a virtual machine; NVIDIA's driver never sees it (optional)
   boot_vga    true: the host's console is on this card (optional)
 
 Run as a program, it checks the file that it is given: one line for each problem on stderr and exit status 1.
@@ -49,6 +50,7 @@ _OPTIONAL = {
     "min_driver": r"\d{3,}\.\d+(\.\d+)?",
     "open_only": r"True|False",
     "open_never": r"True|False",
+    "vfio": r"True|False",
     "boot_vga": r"True|False",
 }
 _UNIQUE = ("pci", "uuid", "minor")

@@ -61,9 +61,14 @@ def refusal(gpu: Gpu, version: str, open_module: bool) -> str | None:
     return None
 
 
+def _visible() -> list[Gpu]:
+    """The cards that are left to NVIDIA's driver and nouveau."""
+    return [gpu for gpu in inventory.load() if not gpu.get("vfio")]
+
+
 def probe(version: str, open_module: bool, nouveau_loaded: bool) -> bool:
     """Whether nvidia.ko finds a card that it can drive; says why not in the kernel's messages."""
-    gpus = inventory.load()
+    gpus = _visible()
     if not gpus:
         files.log("NVRM: No NVIDIA GPU found.")
         return False
@@ -104,7 +109,7 @@ def opened(table: dict[str, Any]) -> None:
 
 def show(table: dict[str, Any]) -> None:
     """Makes driver links, /proc/devices and /proc/driver/nvidia follow the table of loaded modules."""
-    gpus = inventory.load()
+    gpus = _visible()
     module = table.get("nvidia")
     if module:
         gpus = [gpu for gpu in gpus if refusal(gpu, module["version"], module["open"]) is None]

@@ -91,6 +91,8 @@ def populate(gpus: list[Gpu]) -> None:
                 files.write(device / name, value + "\n")
             files.write(device / "config", _configuration_space(function, gpu["rev"]))
             files.write(device / "resource", _NO_RESOURCE * 13)
+        if gpu.get("vfio"):
+            _link("vfio-pci", gpu)
 
 
 def bind(driver: str | None, gpus: list[Gpu]) -> None:
@@ -98,11 +100,18 @@ def bind(driver: str | None, gpus: list[Gpu]) -> None:
     for known in ("nvidia", "nouveau"):
         shutil.rmtree(files.PCI / "drivers" / known, ignore_errors=True)
     for device in (files.PCI / "devices").iterdir():
-        (device / "driver").unlink(missing_ok=True)
+        link = device / "driver"
+        if link.is_symlink() and link.readlink().name != "vfio-pci":
+            link.unlink()
     if driver is None:
         return
-    folder = files.PCI / "drivers" / driver
-    folder.mkdir(parents=True)
+    (files.PCI / "drivers" / driver).mkdir(parents=True)
     for gpu in gpus:
-        (files.PCI / "devices" / gpu["pci"] / "driver").symlink_to("../../drivers/" + driver)
-        (folder / gpu["pci"]).symlink_to("../../devices/" + gpu["pci"])
+        _link(driver, gpu)
+
+
+def _link(driver: str, gpu: Gpu) -> None:
+    folder = files.PCI / "drivers" / driver
+    folder.mkdir(parents=True, exist_ok=True)
+    (files.PCI / "devices" / gpu["pci"] / "driver").symlink_to("../../drivers/" + driver)
+    (folder / gpu["pci"]).symlink_to("../../devices/" + gpu["pci"])
