@@ -217,7 +217,7 @@ describe("attaching cards", () => {
   });
 
   it("sees that an entry without a mode is closed to other users", () => {
-    container(129, ["left"], devicesFor(0).with(0, "dev0: path=/dev/nvidia0,gid=44"));
+    container(129, ["left"], ["dev0: path=/dev/nvidia0,gid=44", ...devicesFor(0).slice(1)]);
     expect(run("check", "129").stderr).toContain("0 /dev/nvidia0 0660");
   });
 
