@@ -62,6 +62,19 @@ function build(finish: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("recommend")
+    .description(
+      "a service for a model on given cards, as a fragment of a stack file: release, pins, flags, memory, why",
+    )
+    .requiredOption("--model <MODEL>", "name in the catalog, or repository of the model hub")
+    .requiredOption("--gpu <GPU>", "name in the catalog, such as rtx-a6000")
+    .requiredOption("--count <N>", "number of cards")
+    .option("--json", "print {release, service, pins, memoryGiB, arguments, environment, why}")
+    .action((options: { model: string; gpu: string; count: string; json?: boolean }) => {
+      finish(verb<typeof import("./recommend")>("recommend").recommend(options));
+    });
+
+  program
     .command("explain <RULE>")
     .description("what a rule says, for which SGLang releases, and where it comes from")
     .option("--json", "print the rule as JSON")
