@@ -18,7 +18,9 @@ export interface RecommendOptions {
 const GIB = 2 ** 30;
 
 function unknown(kind: string, value: string, known: readonly string[]): UsageError {
-  const suggestion = nearest(value, known);
+  // A name that was cut short is meant before one that is spelled alike.
+  const beginning = known.find((name) => name.startsWith(value.toLowerCase()));
+  const suggestion = beginning ?? nearest(value, known);
   const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
   return new UsageError(
     `the catalog does not know the ${kind} "${value}"${hint} (it knows ${known.join(", ")})`,
@@ -39,12 +41,20 @@ function memoryOf({ plan }: Recommendation): Record<string, number> | undefined 
   return { ...(Object.fromEntries(inGib) as Record<string, number>), tokens };
 }
 
+function memoryText(recommendation: Recommendation): string[] {
+  const memory = memoryOf(recommendation);
+  if (memory === undefined) return [];
+  const { available, weights, states, keyValueCache, tokens } = memory;
+  return [
+    `memory of each GPU: ${available} GiB, of which weights ${weights}, states ${states}, KV cache ${keyValueCache} for ${tokens} tokens`,
+  ];
+}
+
 function text(recommendation: Recommendation): string {
   const { service, pins, why, plan } = recommendation;
-  const memory = memoryOf(recommendation);
   const comments = [
     ...why,
-    ...(memory === undefined ? [] : [`GiB on each GPU, and tokens of KV cache: ${JSON.stringify(memory)}`]),
+    ...memoryText(recommendation),
     `command line: ${plan.args.join(" ")}`,
     `pins: ${Object.entries(exactPins(pins))
       .map(([name, pin]) => `${name}${pin}`)

@@ -21,6 +21,9 @@ describe("./stack recommend", () => {
     const { code, out } = run(A);
     expect(code).toBe(0);
     expect(out).toMatch(/^# 0\.5\.11 has the fewest known problems with this model on this card/);
+    expect(out).toContain(
+      "# memory of each GPU: 47.4 GiB, of which weights 25.9, states 3.8, KV cache 8.2 for 269739 tokens\n",
+    );
     expect(parse(out)).toEqual({
       "proxmox-gpu-stack:services": {
         recommended: expect.objectContaining({
@@ -62,6 +65,7 @@ describe("./stack recommend", () => {
       { ...A, model: "qwen3.6-72b" },
       'the catalog does not know the model "qwen3.6-72b"; did you mean qwen3.6-27b?',
     ],
+    [{ ...A, model: "qwen3.5-397b" }, "did you mean qwen3.5-397b-a17b-nvfp4?"],
     [{ ...A, gpu: "a6000" }, 'the catalog does not know the GPU "a6000"'],
     [{ ...A, count: "two" }, '--count must be a whole number from 1 to 64, not "two"'],
   ])("names what there is not", (options, message) => {
