@@ -79,7 +79,7 @@ describe("the host", () => {
 
   test("of Proxmox VE 9, or with Secure Boot and an enrolled key, is fine", () => {
     expect(problems("bare", { pve: "9.0.3", secureBoot: "enabled", signingKey: "enrolled" })).toEqual([]);
-    expect(problems("bare", { pve: "8.10.1" })).toEqual([]);
+    expect(problems("bare", { pve: "10.0.1" })).toEqual([]);
   });
 
   test("has a clock that is minutes off", () => {
@@ -95,6 +95,7 @@ describe("the host", () => {
       "reboot: a reboot is needed (nouveau holds the cards) and the stack says reboot: never",
     ]);
     expect(problems("deployed", {}, never)).toEqual([]);
+    expect(problems("bare", { nouveau: false }, never)).toEqual([]);
     const other = { ...never, driver: { ...never.driver, version: "590.48.01" } };
     expect(problems("deployed", {}, other)).toEqual([
       "reboot: a reboot is needed (driver 580.105.08 is loaded, 590.48.01 is declared) and the stack says reboot: never",
@@ -226,6 +227,11 @@ describe("the containers", () => {
     [
       "lie on a storage of another node",
       { storages: "dir: local\n\tcontent vztmpl\nlvmthin: local-lvm\n\tcontent rootdir\n\tnodes pve7\n" },
+      "root-storage: ml: storage local-lvm is not active on this node",
+    ],
+    [
+      "lie on a storage that is switched off",
+      { storages: "dir: local\n\tcontent vztmpl\nlvmthin: local-lvm\n\tcontent rootdir\n\tdisable\n" },
       "root-storage: ml: storage local-lvm is not active on this node",
     ],
     [
