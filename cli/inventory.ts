@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { EXIT, UsageError, type ExitCode } from "./exit-codes";
 import { hostFacts, inventoryStep, type HostFacts } from "./inventory/host-facts";
 import { stackFileText } from "./inventory/stack-file";
@@ -19,6 +20,14 @@ function addressOf(target: string): string {
   return address;
 }
 
+/** Options that ssh would answer in its own way, or only with a warning. */
+function checkOptions({ identity, hostKey }: InventoryOptions): void {
+  if (identity !== undefined && !existsSync(identity))
+    throw new UsageError(`--identity ${identity}: there is no such file`);
+  if (hostKey !== undefined && !/^(ssh-(ed25519|rsa)|ecdsa-sha2-nistp\d+) [A-Za-z0-9+/]+=*$/.test(hostKey))
+    throw new UsageError(`--host-key "${hostKey}" must be a public key without a comment: ssh-ed25519 AAAA…`);
+}
+
 /**
  * What a host has.
  *
@@ -38,6 +47,7 @@ export async function factsOf(target: SshTarget, step = inventoryStep()): Promis
 /** `./stack inventory root@HOST [--json]`: what a host has, as a stack file with comments. */
 export async function inventory(target: string, options: InventoryOptions): Promise<ExitCode> {
   const address = addressOf(target);
+  checkOptions(options);
   const { identity, hostKey, json } = options;
   try {
     const facts = await factsOf({

@@ -234,6 +234,30 @@ test("judge tells a healthy answer from a loop", async () => {
   expect((JSON.parse(loop.stdout) as { verdicts: { healthy: boolean }[] }).verdicts[0]?.healthy).toBe(false);
 });
 
+describe("doctor", () => {
+  test("of a host whose address nobody recorded names what must be filled in, and asks no machine", async () => {
+    const { code, stdout } = await stack("doctor", "kpro6");
+    expect(code).toBe(1);
+    expect(stdout).toContain("proxmox-gpu-stack:host.address");
+    expect(stdout).not.toContain("│ ssh ");
+    expect(stdout).toMatch(/Pulumi\.kpro6\.yaml: \d+ problems would stop an `up`/);
+  });
+
+  test("of a stack with an error names the error", async () => {
+    const file = changedLab((text) => text.replace("vmId: 129", "vmId: 12"));
+    const { code, stdout } = await stack("doctor", file, "--json");
+    const { findings } = JSON.parse(stdout) as { findings: { id: string; state: string; message: string }[] };
+    expect(code).toBe(1);
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        id: "stack-file",
+        state: "problem",
+        message: expect.stringContaining("containers.ml.vmId") as string,
+      }),
+    );
+  });
+});
+
 test.each([
   [["chek", "lab"], /unknown command 'chek'/],
   [["check"], /missing required argument 'STACK'/],
@@ -242,6 +266,11 @@ test.each([
   [["check", "kpro7"], /there is no stack "kpro7".*did you mean kpro5\?/],
   [["check", "/nowhere/Pulumi.x.yaml"], /there is no stack "\/nowhere/],
   [["explain", "R999"], /there is no rule "R999"/],
+  [["inventory", "admin@192.0.2.5"], /looked at as root; write root@192\.0\.2\.5/],
+  [["inventory", "root@-oProxyCommand=x"], /is no host: write root@ADDRESS/],
+  [["inventory", "root@192.0.2.5", "--identity", "/nowhere/key"], /there is no such file/],
+  [["inventory", "root@192.0.2.5", "--host-key", "AAAA"], /must be a public key without a comment/],
+  [["doctor", "kpro7"], /there is no stack "kpro7"/],
   [["catalog", "add-release", "latest"], /"latest" is not a release number/],
 ])("%j is used wrongly", async (words, message) => {
   const { code, stderr } = await stack(...words);
@@ -250,7 +279,7 @@ test.each([
 });
 
 test("--help of every verb exits 0 and names its arguments", async () => {
-  for (const verb of ["check", "render", "explain", "judge", "describe-model"]) {
+  for (const verb of ["check", "render", "inventory", "doctor", "explain", "judge", "describe-model"]) {
     const { code, stdout } = await stack(verb, "--help");
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^Usage: stack ${verb} `));
