@@ -186,8 +186,11 @@ describe("a container", () => {
     for (const { protect } of found) expect(protect).toBe(false);
   });
 
-  it("waits for the driver, and its template outlives the stack", () => {
-    for (const { dependsOn } of containers()) expect(dependsOn.map(nameOf)).toContain("driver-gpu-boot");
+  it("waits for the driver and for the claim of its id, and its template outlives the stack", () => {
+    for (const { name, dependsOn } of containers()) {
+      expect(dependsOn.map(nameOf)).toContain("driver-gpu-boot");
+      expect(dependsOn.map(nameOf)).toContain(name.replace(/-container$/, "-claim"));
+    }
     const templates = resources.filter(({ type }) => type === "proxmoxve:download/file:File");
     for (const { retainOnDelete, inputs } of templates) {
       expect(retainOnDelete).toBe(true);
