@@ -5,7 +5,7 @@ const pulumi = require("@pulumi/eslint-plugin");
 /** Packages that only one file may import, and the file. */
 const SINGLE_USERS = {
   "@pulumi/command": "components/remote-step.ts",
-  "@muhlba91/pulumi-proxmoxve": "components/gpu-container.ts and components/provider.ts",
+  "@muhlba91/pulumi-proxmoxve": "components/gpu-container.ts",
 };
 
 const providers = Object.entries(SINGLE_USERS).map(([name, file]) => ({
@@ -31,12 +31,8 @@ module.exports = tseslint.config(
   js.configs.recommended,
   ...tseslint.configs.strict,
   {
-    languageOptions: {
-      parserOptions: { projectService: { allowDefaultProject: ["*.js"] }, tsconfigRootDir: __dirname },
-    },
-  },
-  {
     files: ["**/*.ts"],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: __dirname } },
     plugins: { "@pulumi": pulumi },
     rules: {
       "@pulumi/no-output-in-template-literal": "error",
@@ -64,10 +60,11 @@ module.exports = tseslint.config(
       noImports(["components", "cli"], "plan imports catalog and config only"),
     ]),
   },
-  {
-    files: ["components/remote-step.ts", "components/gpu-container.ts", "components/provider.ts"],
-    rules: restrict([]),
-  },
+  // Each of the two files may use its own package, and only that.
+  ...Object.entries(SINGLE_USERS).map(([name, file]) => ({
+    files: [file],
+    rules: restrict(providers.filter(({ group }) => !group.includes(name))),
+  })),
   {
     files: ["**/*.js"],
     ...tseslint.configs.disableTypeChecked,
