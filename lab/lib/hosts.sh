@@ -151,8 +151,10 @@ start_host() {
   mkdir -p "$cgroup"
   connect_host "$name"
   rm -f "$host/init.pid"
-  # Without the lab's lock, which would be held as long as the host runs.
-  setsid "$lab_source/host/supervise" "$host" "$name" "$cgroup" >>"$host/log" 2>&1 </dev/null {lab_lock}<&- &
+  (
+    release_locks
+    exec setsid "$lab_source/host/supervise" "$host" "$name" "$cgroup"
+  ) >>"$host/log" 2>&1 </dev/null &
   echo $! >"$host/supervisor.pid"
 }
 

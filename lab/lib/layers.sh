@@ -70,7 +70,7 @@ build_piece() {
   step_end
 }
 
-# build_layers: makes every piece that is missing, and removes those of older sources.
+# build_layers: makes every piece that is missing, and removes old ones.
 build_layers() {
   mkdir -p "$cache"
   exec {build_lock}>"$cache/build.lock"
@@ -88,30 +88,41 @@ build_layers() {
   build_piece kernel "building the kernel packages" "$toolchain" "$host" "$template" "${kernel_versions[@]}"
   build_piece driver "building the driver installers" "$toolchain" "$host" "$template" "${driver_versions[@]}"
   build_piece system "installing the Proxmox and GPU stand-ins" "$kernel" "$host" "$template"
+  keep_pieces
   remove_old_pieces
   exec {build_lock}>&-
 }
 
-# Pieces of other digests go, except layers that a host of this lab or a running host of another lab stands on (it holds a lock on them).
+# Keeps the pieces from being removed by another build as long as this command runs; a host that it starts keeps its layers itself.
+keep_pieces() {
+  local piece lock
+  for piece in "${pieces[@]}"; do
+    [[ -d "${piece_folder[$piece]}" ]] || continue
+    touch "${piece_folder[$piece]}"
+    exec {lock}<"${piece_folder[$piece]}"
+    flock --shared "$lock"
+    held_locks+=("$lock")
+  done
+}
+
+# Of each piece the one that was used last beside the present one stays, for a second checkout that builds in turn; older ones go.
 remove_old_pieces() {
-  local piece folder
+  local piece others folder
   rm -rf "$cache/work" "$cache"/.removed-*
   for piece in "${pieces[@]}"; do
-    for folder in "$cache/$piece"-*; do
-      if [[ ! -d "$folder" || "$folder" == "${piece_folder[$piece]}" ]]; then
-        continue
-      fi
-      if grep --quiet --no-messages --fixed-strings "$folder/" "$hosts_folder"/*/lower; then
-        continue
-      fi
-      if [[ -d "$folder/tree" ]] && ! flock --nonblock --exclusive "$folder/tree" true; then
-        continue
-      fi
+    readarray -t others < <(find "$cache" -maxdepth 1 -name "$piece-*" -not -path "${piece_folder[$piece]}" -printf '%T@ %p\n' | sort -rn | cut -d ' ' -f 2-)
+    for folder in "${others[@]:1}"; do
+      ! piece_is_in_use "$folder" || continue
       # Renamed first: an interrupted removal must not leave half a piece under a piece's name.
       mv "$folder" "$cache/.removed-$(basename "$folder")"
     done
   done
   rm -rf "$cache"/.removed-*
+}
+
+# By a host of this lab, running or not, or by a lock that a running host or command of another lab holds.
+piece_is_in_use() {
+  grep --quiet --no-messages --fixed-strings "$1/" "$hosts_folder"/*/lower || ! flock --nonblock --exclusive "$1" true
 }
 
 # publish_files: puts what the file server offers, and its checksums, in place.

@@ -38,9 +38,11 @@ start_service() {
   shift
   process_is_alive "$pid_file" && return 0
   mkdir -p "$services_folder" "$lab_cgroup/services"
-  # shellcheck disable=SC2016 # expanded by the inner shell, which moves itself before it becomes the service
-  setsid bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' "$name" "$lab_cgroup/services" "$@" \
-    >>"$services_folder/$name.log" 2>&1 </dev/null {lab_lock}<&- &
+  (
+    release_locks
+    echo "$BASHPID" >"$lab_cgroup/services/cgroup.procs"
+    exec setsid "$@"
+  ) >>"$services_folder/$name.log" 2>&1 </dev/null &
   echo $! >"$pid_file"
 }
 

@@ -15,6 +15,17 @@ fail() {
   exit 1
 }
 
+# File descriptors of the locks that this command holds.
+held_locks=()
+
+# release_locks: to be called in a process that outlives this command, which would hold the locks as long as it runs.
+release_locks() {
+  local lock
+  for lock in "${held_locks[@]}"; do
+    exec {lock}<&-
+  done
+}
+
 LAB_SUBNET="${LAB_SUBNET:-10.77.0}"
 LAB_DIR="$(realpath --canonicalize-missing "${LAB_DIR:-$repository/.lab}")"
 export LAB_SUBNET LAB_DIR

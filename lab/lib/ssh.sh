@@ -40,3 +40,12 @@ wait_for_host() {
   done
   fail "host '$name' did not come up on SSH within 120 s; its log: $hosts_folder/$name/log, its console: $hosts_folder/$name/console"
 }
+
+# require_services_reachable NAME: a firewall of this machine may drop what its hosts send; better told here than by a time-out later.
+require_services_reachable() {
+  local port
+  for port in "$file_server_port" "$apt_relay_port"; do
+    lab_ssh "$1" timeout 5 bash -c "': </dev/tcp/$lab_address/$port'" 2>/dev/null ||
+      fail "host '$1' cannot reach $lab_address:$port on this machine: a firewall drops it; allow what comes in on the interface $bridge"
+  done
+}
