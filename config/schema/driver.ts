@@ -24,14 +24,15 @@ export const driverSchema = z
     version: text(/^\d{3}\.\d{1,3}(\.\d{1,3})?$/, "a driver version such as 580.105.08")
       .describe(
         "Version of NVIDIA's driver, for the host's kernel modules and for the libraries in every container: the two " +
-          "must be equal. A change rebuilds the modules, reboots the host if the old ones are loaded, and restarts the containers.",
+          "must be equal. A change stops the services and containers of the stack that use the GPUs, rebuilds the modules and starts them " +
+          "again; the host is rebooted only where something else holds the old ones.",
       )
       .meta({ examples: ["580.105.08"] }),
     modules: z
       .enum(["open", "proprietary"])
       .describe(
         "Kind of the kernel modules. Blackwell GPUs run with `open` only, GPUs before Turing with `proprietary` only; " +
-          "Turing to Hopper run with both. A change rebuilds the modules and needs a reboot.",
+          "Turing to Hopper run with both. A change does what a changed `version` does.",
       ),
     installer,
     replaceExisting: z

@@ -17,11 +17,12 @@ has_headers() {
   [[ -e /lib/modules/$1/build/Makefile ]]
 }
 
-# first_offered NAME…: the first of these packages that apt knows, or nothing.
+# first_offered NAME…: the first of these packages that apt could install or has installed, or nothing. apt-cache show
+# would also know names that only other packages mention.
 first_offered() {
   local name
   for name in "$@"; do
-    if apt-cache show "$name" >/dev/null 2>&1; then
+    if have_candidates "$name"; then
       printf '%s' "$name"
       return
     fi

@@ -2,11 +2,16 @@
 
 REBOOT_MARK=/run/proxmox-gpu-stack/reboot-requested
 
-# Who else goes down with the host, and who stays down: for a person, before it happens.
+# Who goes down with the host, and who stays down: for a person, before it happens.
 list_guests_before_reboot() {
-  local kind id name start
+  local kind id name start line
   while read -r kind id name start; do
-    say "  $kind $id ($name)$(is_ours "$id" && printf ', of this stack')$([[ $start == onboot ]] || printf ', does not start again by itself: onboot is off')"
+    line="  $kind $id ($name)"
+    if is_ours "$id" || [[ -e /etc/proxmox-gpu-stack/claims/$id ]]; then
+      line+=", of this stack"
+    fi
+    [[ $start == onboot ]] || line+=", does not start again by itself: onboot is off"
+    printf '%s\n' "$line"
   done < <(running_guests)
 }
 
@@ -20,7 +25,7 @@ request_reboot() {
       "reboot the host when it suits you, then run \`up\` again; it goes on from there. Or set host.reboot to allow"
   fi
   say "$(machine_name) reboots now: $why"
-  guests=$(list_guests_before_reboot 2>&1)
+  guests=$(list_guests_before_reboot)
   [[ -z $guests ]] || say "guests that Proxmox VE shuts down with it, in their order:
 $guests"
   say "the next step waits for it, at most host.rebootTimeoutMinutes; if that step fails because $(machine_name) cannot be \

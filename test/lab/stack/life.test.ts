@@ -79,7 +79,7 @@ describe("changing one pinned value", () => {
     expect(stack.inContainer("systemctl show -P MainPID sglang-qwen")).not.toBe(pid);
   });
 
-  it("of the driver previews as the steps that depend on it; host and container end on it, after a reboot", async () => {
+  it("of the driver previews as the steps that depend on it; host and container end on it, without a reboot", async () => {
     const boot = stack.onHost("cat /proc/sys/kernel/random/boot_id");
     set("driver.version", "590.48.01");
     expect(stack.previewedSteps()).toEqual([
@@ -93,7 +93,8 @@ describe("changing one pinned value", () => {
     ]);
     expect(stack.pulumi("preview", "--diff").output).toContain("version=590.48.01");
     stack.deploy();
-    expect(stack.onHost("cat /proc/sys/kernel/random/boot_id")).not.toBe(boot);
+    // Nobody but this stack uses the GPUs, so the old module can be unloaded.
+    expect(stack.onHost("cat /proc/sys/kernel/random/boot_id")).toBe(boot);
     expect(stack.onHost("cat /proc/driver/nvidia/version")).toContain("590.48.01");
     expect(stack.inContainer("nvidia-smi --query-gpu=driver_version --format=csv,noheader -i 0")).toBe(
       "590.48.01",
