@@ -11,6 +11,7 @@ import { EXIT, type ExitCode } from "./exit-codes";
 import { assess } from "./findings";
 import { hostFacts, inventoryStep, type HostFacts } from "./inventory/host-facts";
 import { lookAt, SshError } from "./remote/ssh";
+import { stackTarget } from "./remote/stack-target";
 import { stackFileOf } from "./stack-argument";
 import { SecretError, secretOf } from "./stack-secrets";
 
@@ -29,17 +30,9 @@ function fileFindings(problems: readonly Problem[]): Finding[] {
 
 /** Facts over SSH, with the stack's key and host key. */
 async function look(config: StackConfig, file: string): Promise<HostFacts> {
-  const { address, sshPort, hostKey } = config.host;
-  const privateKey = secretOf(file, "sshPrivateKey", PROJECT_DIRECTORY);
   const paths = needsOf(config, PROJECT_DIRECTORY).map(({ path }) => path);
   const reported = await lookAt(
-    {
-      address,
-      port: sshPort,
-      asProvider: true,
-      ...(hostKey === "insecure" ? {} : { hostKey }),
-      ...(privateKey === undefined ? {} : { privateKey }),
-    },
+    stackTarget(config, file),
     inventoryStep({ addresses: declaredAddresses(config), paths }),
   );
   return hostFacts(reported);

@@ -75,6 +75,14 @@ function build(finish: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("recover <STACK> <SERVICE>")
+    .description("bring a service that served before back to health: ends what is left of its own unit only")
+    .option("--json", "print {service, unit, healthy, recovered, differences, holders, error?}")
+    .action(async (stack: string, service: string, options: { json?: boolean }) => {
+      finish(await verb<typeof import("./recover")>("recover").recover(stack, service, options));
+    });
+
+  program
     .command("explain <RULE>")
     .description("what a rule says, for which SGLang releases, and where it comes from")
     .option("--json", "print the rule as JSON")

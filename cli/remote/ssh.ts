@@ -1,4 +1,4 @@
-/** One step on a host over the system's `ssh`, as root; used by verbs that only look. */
+/** One step on a host over the system's `ssh`, as root: for verbs that look, and for those that act on one thing. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,6 +30,16 @@ export class SshError extends Error {
   ) {
     super(`${what}\n  fix: ${fix}`);
   }
+}
+
+/** How a step is run. */
+export interface RunOptions {
+  /** Default: check, in which no step changes anything. */
+  readonly mode?: "check" | "apply";
+  /** After so long the connection is closed. Default: 180. */
+  readonly limitSeconds?: number;
+  /** Gets the step's progress as it comes; without it progress is shown only in an error. */
+  readonly show?: (text: string) => void;
 }
 
 const LIMIT_SECONDS = 180;
@@ -99,12 +109,18 @@ interface Ended {
   readonly stderr: string;
 }
 
-function execute(words: readonly string[], input: string): Promise<Ended> {
+function execute(
+  words: readonly string[],
+  input: string,
+  limitSeconds: number,
+  show: RunOptions["show"],
+): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn("ssh", words, { stdio: "pipe", timeout: LIMIT_SECONDS * 1000 });
+    const child = spawn("ssh", words, { stdio: "pipe", timeout: limitSeconds * 1000 });
     const written = { stdout: "", stderr: "" };
     for (const stream of ["stdout", "stderr"] as const)
       child[stream].setEncoding("utf8").on("data", (text: string) => (written[stream] += text));
+    if (show !== undefined) child.stderr.on("data", show);
     child.on("error", (error) =>
       reject(
         new SshError(`ssh cannot be started: ${error.message}`, "install openssh-client", EXIT.problems),
@@ -124,11 +140,15 @@ function resultOf(stdout: string): Record<string, unknown> | undefined {
 }
 
 /**
- * Runs a step in mode check, so that nothing changes, and returns what it reports.
+ * Runs a step and returns what it reports.
  *
  * @throws SshError when the host cannot be reached, refuses, or the step fails
  */
-export async function lookAt(target: SshTarget, step: Step): Promise<Record<string, unknown>> {
+export async function runStep(
+  target: SshTarget,
+  step: Step,
+  { mode = "check", limitSeconds = LIMIT_SECONDS, show }: RunOptions = {},
+): Promise<Record<string, unknown>> {
   const folder = mkdtempSync(path.join(tmpdir(), "stack-ssh-"));
   try {
     const words = [
@@ -137,15 +157,21 @@ export async function lookAt(target: SshTarget, step: Step): Promise<Record<stri
       ...(target.port === undefined ? [] : ["-p", String(target.port)]),
       "--",
       `root@${target.address}`,
-      stepCommand(step, "check"),
+      stepCommand(step, mode),
     ];
-    const { status, stdout, stderr } = await execute(words, stepInput(step));
+    const { status, stdout, stderr } = await execute(words, stepInput(step), limitSeconds, show);
     const result = status === 0 ? resultOf(stdout) : undefined;
     if (result !== undefined) return result;
     if (status === 255) throw sshProblem(target.address, stderr);
-    const cause = status === null ? `it took more than ${LIMIT_SECONDS} seconds` : stderr.trim();
-    throw new SshError(`looking at ${target.address} failed: ${cause}`, "see the lines above", EXIT.problems);
+    const cause = status === null ? `it took more than ${limitSeconds} seconds` : stderr.trim();
+    const doing = mode === "check" ? "looking at" : `${step.name} on`;
+    throw new SshError(`${doing} ${target.address} failed: ${cause}`, "see the lines above", EXIT.problems);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Runs a step in mode check, so that nothing changes, and returns what it reports; throws as runStep does. */
+export function lookAt(target: SshTarget, step: Step): Promise<Record<string, unknown>> {
+  return runStep(target, step);
 }

@@ -2,7 +2,7 @@
 # the gate, the last good files and environment come back and serve again; a first one that fails is left stopped.
 # A service that is not enabled gets its files only, and is stopped when it runs.
 #
-# uses: step files packages
+# uses: step files packages inference-service
 # arguments: name, unit, python (interpreter of its environment), environment (the link), target (what it must point
 #            to), restart=DIGEST (of all that a running process was started with), gate=DIGEST (of that and of the gate's
 #            specification), spec (path of the gate's specification), user (account that runs it; may be root),
@@ -12,18 +12,6 @@
 # texts: every file of the service under its absolute path
 # facts: mainPid, healthy
 
-LIBRARY=/usr/local/lib/proxmox-gpu-stack
-STARTED_AT=0
-GATE_REASONS=""
-
-record() {
-  printf '/var/lib/proxmox-gpu-stack/services/%s' "$(argument name)"
-}
-
-unit() {
-  argument unit
-}
-
 enabled() {
   [[ $(argument enabled) == true ]]
 }
@@ -31,14 +19,6 @@ enabled() {
 # Absolute paths of the texts that travelled, in a stable order.
 service_files() {
   printf '%s\n' "${!FILES[@]}" | grep '^/' | sort
-}
-
-recorded() {
-  cat "$(record)/$1" 2>/dev/null || true
-}
-
-property() {
-  systemctl show --property="$1" --value "$(unit)"
 }
 
 secret_folder() {
@@ -146,43 +126,12 @@ install_service_files() {
   fi
 }
 
-point_environment() {
-  [[ -e $1/.complete ]] || fail "environment $1 is not there" "its step must run first: \`up\` without --target"
-  ln -sfn "$1" "$(argument environment).next"
-  mv -T "$(argument environment).next" "$(argument environment)"
-}
-
 timers() {
   local path
   while IFS= read -r path; do
     [[ $path == /etc/systemd/system/*.timer ]] && printf '%s\n' "${path##*/}"
   done < <(service_files)
   return 0
-}
-
-show_journal() {
-  say "--- last lines of $(unit)"
-  journalctl --no-pager --quiet --output=cat --lines=20 --since="@$STARTED_AT" --unit="$(unit)" >&2 || true
-}
-
-start_service() {
-  systemctl daemon-reload
-  systemctl reset-failed "$(unit)" 2>/dev/null || true
-  STARTED_AT=$(date +%s)
-  say "starting $(unit)"
-  systemctl restart "$(unit)" </dev/null
-}
-
-# pass_gate: 0 when the service is healthy; else GATE_REASONS says why not.
-pass_gate() {
-  local output status=0
-  output=$(mktemp)
-  PYTHONPATH=$LIBRARY PYTHONDONTWRITEBYTECODE=1 "$(argument python)" -u -m sglang_probe gate --spec "$(argument spec)" </dev/null |
-    tee "$output" | { grep --line-buffered -v '^{' >&2 || true; }
-  status=${PIPESTATUS[0]}
-  GATE_REASONS=$(sed -n 's/^.*not healthy, //p' "$output" | paste -sd';' -)
-  rm -f "$output"
-  return "$status"
 }
 
 # What serves now and passed its gate is kept, whole, for a rollback.
@@ -203,18 +152,8 @@ keep_as_good() {
 
 # 0 when the last good version serves again.
 roll_back() {
-  local good path target
-  good=$(record)/good-files
-  [[ -d $good && -e $(record)/environment && -e $(cat "$(record)/environment")/.complete ]] || return 1
   say "rolling back to the last version that passed its gate"
-  while IFS= read -r path; do
-    target=${path#"$good"}
-    cp --preserve=mode,ownership "$path" "$target.next"
-    mv -f "$target.next" "$target"
-  done < <(find "$good" -type f)
-  point_environment "$(cat "$(record)/environment")"
-  put_text "$(record)/running" 600 "$(recorded good-running)"
-  start_service && pass_gate
+  put_back_good && start_service && pass_gate
 }
 
 give_up() {

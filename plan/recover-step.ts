@@ -1,0 +1,30 @@
+import type { StackConfig } from "../config/schema";
+import { cardId } from "./host-steps";
+import type { InferenceServicePlan } from "./service-steps";
+import { step, type Step } from "./step";
+import { servicePaths } from "./unit/paths";
+
+/** Arguments that recovery has in common with the service's own step. */
+const SHARED = ["name", "unit", "python", "environment", "spec"] as const;
+
+/** The step that brings a service which passed its gate before back to health; no part of an `up`. */
+export function recoverStep(
+  config: StackConfig,
+  { name, service, plan, step: own }: InferenceServicePlan,
+): Step {
+  const cards = service.gpus.map((gpu) => config.gpus[gpu]).filter((gpu) => gpu !== undefined);
+  return step({
+    name: `${name}-recover`,
+    target: own.target,
+    script: "container/recover",
+    args: {
+      ...Object.fromEntries(SHARED.map((key) => [key, own.args[key] ?? ""])),
+      cards: cards.map(cardId).join(","),
+      freeMiB: plan.freeMiBPerGpu === undefined ? "" : String(plan.freeMiBPerGpu),
+      metrics: servicePaths(name).probeMetrics,
+    },
+    // Stop, free the cards, start, gate.
+    timeoutMinutes: service.startTimeoutMinutes + Math.ceil(service.stopTimeoutSeconds / 60) + 10,
+    summary: `${service.unit}: stopped, its cards freed of what it left, started, held to its health gate`,
+  });
+}

@@ -1,0 +1,68 @@
+# What steps do with an inference service that is installed: start it, hold it to its gate, put back what last passed it.
+# They take the arguments name, unit, python, environment and spec.
+
+LIBRARY=/usr/local/lib/proxmox-gpu-stack
+STARTED_AT=0
+GATE_REASONS=""
+
+record() {
+  printf '/var/lib/proxmox-gpu-stack/services/%s' "$(argument name)"
+}
+
+unit() {
+  argument unit
+}
+
+recorded() {
+  cat "$(record)/$1" 2>/dev/null || true
+}
+
+property() {
+  systemctl show --property="$1" --value "$(unit)"
+}
+
+point_environment() {
+  [[ -e $1/.complete ]] || fail "environment $1 is not there" "its step must run first: \`up\` without --target"
+  ln -sfn "$1" "$(argument environment).next"
+  mv -T "$(argument environment).next" "$(argument environment)"
+}
+
+show_journal() {
+  say "--- last lines of $(unit)"
+  journalctl --no-pager --quiet --output=cat --lines=20 --since="@$STARTED_AT" --unit="$(unit)" >&2 || true
+}
+
+start_service() {
+  systemctl daemon-reload
+  systemctl reset-failed "$(unit)" 2>/dev/null || true
+  STARTED_AT=$(date +%s)
+  say "starting $(unit)"
+  systemctl restart "$(unit)" </dev/null
+}
+
+# pass_gate: 0 when the service is healthy; else GATE_REASONS says why not.
+pass_gate() {
+  local output status=0
+  output=$(mktemp)
+  PYTHONPATH=$LIBRARY PYTHONDONTWRITEBYTECODE=1 "$(argument python)" -u -m sglang_probe gate --spec "$(argument spec)" </dev/null |
+    tee "$output" | { grep --line-buffered -v '^{' >&2 || true; }
+  status=${PIPESTATUS[0]}
+  # shellcheck disable=SC2034 # read by the steps that use this library
+  GATE_REASONS=$(sed -n 's/^.*not healthy, //p' "$output" | paste -sd';' -)
+  rm -f "$output"
+  return "$status"
+}
+
+# Files and environment of the last version that passed its gate; 1 when none is kept.
+put_back_good() {
+  local good path target
+  good=$(record)/good-files
+  [[ -d $good && -e $(record)/environment && -e $(cat "$(record)/environment")/.complete ]] || return 1
+  while IFS= read -r path; do
+    target=${path#"$good"}
+    cp --preserve=mode,ownership "$path" "$target.next"
+    mv -f "$target.next" "$target"
+  done < <(find "$good" -type f)
+  point_environment "$(cat "$(record)/environment")"
+  put_text "$(record)/running" 600 "$(recorded good-running)"
+}
