@@ -80,6 +80,12 @@ describe("plugins that a program needs", () => {
     expect(requiredPackages(folder)).toEqual([]);
   });
 
+  test("a package.json that is not JSON names none", () => {
+    mkdirSync(join(folder, "node_modules/broken"), { recursive: true });
+    writeFileSync(join(folder, "node_modules/broken/package.json"), "{ not JSON");
+    expect(requiredPackages(folder)).toEqual([]);
+  });
+
   test("a program without packages needs none", () => {
     expect(requiredPackages(folder)).toEqual([]);
   });

@@ -53,17 +53,23 @@ function packageNames(modules) {
 function entries(directory) {
   try {
     return fs.readdirSync(directory);
-  } catch {
-    return []; // no such folder, or a file
+  } catch (error) {
+    if (isAbsence(error)) return [];
+    throw error;
   }
 }
 
 function readManifest(directory) {
   try {
     return JSON.parse(fs.readFileSync(path.join(directory, "package.json"), "utf8"));
-  } catch {
-    return undefined; // not a package
+  } catch (error) {
+    // Some packages carry broken ones for their own tests.
+    if (isAbsence(error) || error instanceof SyntaxError) return undefined;
+    throw error;
   }
 }
+
+/** There is no such thing, or it is not a folder. */
+const isAbsence = ({ code }) => code === "ENOENT" || code === "ENOTDIR";
 
 module.exports = { requiredPackages };
