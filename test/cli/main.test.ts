@@ -278,8 +278,60 @@ test.each([
   expect(code).toBe(words[0] === "catalog" ? 1 : 3);
 });
 
+test("recommend takes its three options and refuses to run without one", async () => {
+  const { code, stdout } = await stack(
+    "recommend",
+    "--model",
+    "qwen3.6-27b",
+    "--gpu",
+    "rtx-a6000",
+    "--count",
+    "2",
+  );
+  expect(code).toBe(0);
+  expect(stdout).toContain("mambaScheduler: extra_buffer");
+  const without = await stack("recommend", "--model", "qwen3.6-27b", "--gpu", "rtx-a6000");
+  expect(without.code).toBe(3);
+});
+
+describe("recover", () => {
+  test("names the services that the stack has, without asking a machine", async () => {
+    const { code, stderr } = await stack("recover", "lab", "qwem");
+    expect(code).toBe(3);
+    expect(stderr).toContain('Pulumi.lab.yaml has no service "qwem": it has qwen; did you mean qwen?');
+  });
+
+  test("has nothing to do for a service that is not enabled", async () => {
+    const file = changedLab((text) =>
+      text.replace("servedModelName:", "enabled: false\n      servedModelName:"),
+    );
+    const { code, stderr } = await stack("recover", file, "qwen");
+    expect(code).toBe(1);
+    expect(stderr).toContain("services.qwen is not enabled");
+  });
+
+  test("exits 4 when the host cannot be reached", async () => {
+    const file = changedLab((text) =>
+      text.replace("address: 10.77.0.5", "address: 127.0.0.1\n    sshPort: 1"),
+    );
+    const { code, stderr } = await stack("recover", file, "qwen");
+    expect(stderr).toContain("127.0.0.1 cannot be reached over SSH");
+    expect(code).toBe(4);
+  });
+});
+
 test("--help of every verb exits 0 and names its arguments", async () => {
-  for (const verb of ["check", "render", "inventory", "doctor", "explain", "judge", "describe-model"]) {
+  for (const verb of [
+    "check",
+    "render",
+    "inventory",
+    "doctor",
+    "recommend",
+    "recover",
+    "explain",
+    "judge",
+    "describe-model",
+  ]) {
     const { code, stdout } = await stack(verb, "--help");
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^Usage: stack ${verb} `));
