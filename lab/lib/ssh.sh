@@ -9,12 +9,13 @@ prepare_ssh() {
   echo "$LAB_SUBNET.* $type $key" >"$LAB_DIR/known_hosts"
 }
 
-# lab_ssh NAME [ARGUMENT...]: ssh to a host as root; ARGUMENTs are options and command of ssh.
+# lab_ssh NAME [ARGUMENT...]: ssh to a host as root; ARGUMENTs are options and command of ssh. Ends when the host vanishes.
 lab_ssh() {
   local name="$1"
   shift
   ssh -F none -i "$LAB_DIR/client_ed25519" -o IdentitiesOnly=yes -o IdentityAgent=none -o UserKnownHostsFile="$LAB_DIR/known_hosts" \
-    -o GlobalKnownHostsFile=none -o StrictHostKeyChecking=yes -o LogLevel=ERROR -o ConnectTimeout=2 "root@$(host_address "$name")" "$@"
+    -o GlobalKnownHostsFile=none -o StrictHostKeyChecking=yes -o LogLevel=ERROR -o ConnectTimeout=2 \
+    -o ServerAliveInterval=10 -o ServerAliveCountMax=3 "root@$(host_address "$name")" "$@"
 }
 
 # wait_for_host NAME [OLD_BOOT_ID]: waits until systemd of the host is up (after another boot than OLD_BOOT_ID); prints the boot id.
