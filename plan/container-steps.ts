@@ -58,6 +58,7 @@ function planClaim(name: string, settings: ContainerConfig): Step {
     script: "host/container-claim",
     args: {
       id: String(settings.vmId),
+      diskGiB: String(settings.rootDisk.sizeGiB),
       adopt: settings.adopt ? "yes" : "no",
       ...(settings.adopt
         ? {

@@ -38,7 +38,7 @@ const rootDisk = z
       .meta({ examples: ["local-lvm"] }),
     sizeGiB: positiveInteger.describe(
       "Size of the root disk in GiB: system, driver libraries, Python environments (a CUDA environment takes 10 to 15 GiB, and " +
-        "`keep` of them stay). It can grow, never shrink.",
+        "`keep` of them stay). It can grow, never shrink: `up` refuses less than it has.",
     ),
   })
   .describe("Root disk of the container: where it lies and how large it is.");

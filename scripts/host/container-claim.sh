@@ -1,8 +1,9 @@
 # Claim a container id before anything is made or changed under it. The provider takes "already exists" for done when it
-# tries a second time (trap f), so an id that somebody else uses must be found out here.
+# tries a second time (trap f), so an id that somebody else uses must be found out here. So must a root disk that would
+# shrink: the provider previews that as an ordinary change and fails in the middle of it.
 #
 # uses: step files
-# arguments: id, adopt=yes|no; with adopt=yes also unprivileged=1|0, storage (of the root disk), mounts=SOURCE:TARGET:ro|rw,…
+# arguments: id, diskGiB (of the root disk), adopt=yes|no; with adopt=yes also unprivileged=1|0, storage (of the root disk), mounts=SOURCE:TARGET:ro|rw,…
 # facts: id
 
 # What this stack has claimed on this host; a container made later by somebody else under a freed id is not ours.
@@ -37,7 +38,17 @@ option() {
   pct config "$(argument id)" | sed -n "s/^$1: //p"
 }
 
+check_disk() {
+  local size
+  size=$(option rootfs 2>/dev/null | sed -n 's/.*size=\([^,]*\).*/\1/p' || true)
+  [[ -n $size ]] || return 0
+  (($(numfmt --from=iec "$size") <= $(argument diskGiB) * 1024 ** 3)) ||
+    fail "the root disk of container $(argument id) has $size, the stack file says $(argument diskGiB)G; a disk cannot shrink" \
+      "write the size that it has; a smaller one needs a new container (docs/how-to/adopt-a-container.md)"
+}
+
 step_check() {
+  [[ ! -e $(mark) ]] || check_disk
   [[ -e $(mark) ]] || differs "the id $(argument id) is not claimed"
 }
 
@@ -51,6 +62,7 @@ check_adoption() {
   storage=$(option rootfs)
   [[ ${storage%%:*} == "$(argument storage)" ]] ||
     fail "container $id has its root disk on '${storage%%:*}', the stack file says '$(argument storage)'" "write into the stack file what it has"
+  check_disk
   declared=,$(argument mounts ""),
   while IFS=, read -r source target _; do
     [[ -n $source ]] || continue

@@ -89,9 +89,10 @@ describe("the steps of a container", () => {
   });
 
   it("claim the id first; adoption also says what must not be lost", () => {
-    expect(plan().claim).toMatchObject({ args: { id: "129", adopt: "no" }, removable: true });
+    expect(plan().claim).toMatchObject({ args: { id: "129", diskGiB: "16", adopt: "no" }, removable: true });
     expect(plan((ml) => Object.assign(ml, { adopt: true })).claim.args).toEqual({
       id: "129",
+      diskGiB: "16",
       adopt: "yes",
       unprivileged: "1",
       storage: "local-lvm",
