@@ -228,4 +228,19 @@ describe("the driver on a lab host", () => {
     expect(result.stdout).toContain("status 1");
     expect(result.stdout).toContain("Loading of unsigned module is rejected");
   });
+
+  test("Blackwell cards refuse the proprietary modules and take the open ones", () => {
+    host("rm /etc/lab/secureboot");
+    lab.ok("inventory", "pve1", "8x-rtxpro6000");
+    lab.ok("reboot", "pve1");
+    const options = "--silent --dkms --no-questions --ui=none";
+    const refused = host(
+      `sh /root/${installer} ${options} --kernel-module-type=proprietary; echo status $?; cat /var/log/nvidia-installer.log; dkms status`,
+    );
+    expect(refused.stdout).toContain("status 1");
+    expect(refused.stdout).toContain("requires use of the NVIDIA open kernel modules");
+    expect(refused.stdout).not.toContain("x86_64: installed");
+    const taken = host(`sh /root/${installer} ${options} --kernel-module-type=open && nvidia-smi -L`);
+    expect(taken.stdout.match(/RTX PRO 6000 Blackwell/g)).toHaveLength(8);
+  });
 });
