@@ -40,7 +40,7 @@ build_go_program() {
   fi
   if [[ ! -x "$ARTIFACT" ]]; then
     # What is left of builds that were cut off: whoever holds the lock may take it away.
-    rm -rf "$cache/$name"-*.partial
+    rm -rf "$cache/$name"-[0-9a-f]*.partial
     step_begin "building $name"
     mkdir "$folder.partial"
     _go_build "$module" "$package" "$ldflags" "$folder.partial/$name" "$cache/$name.log"

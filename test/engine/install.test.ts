@@ -146,7 +146,7 @@ describe("engine/install", () => {
       writeFileSync(checkout.path("go-hangs"), "");
       let interrupt: () => void = () => undefined;
       const running = checkout.install((way) => (interrupt = way));
-      await until(() => builds().length > 0);
+      await until(() => builds().includes("begin pulumi"));
       interrupt();
       expect((await running).code).not.toBe(0);
       expect(checkout.has("root/.lab/engine/facts.sh")).toBe(false);
