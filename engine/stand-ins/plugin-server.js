@@ -74,7 +74,8 @@ function serve(service, handlers, onLeave = () => {}) {
   process.on("SIGINT", leave);
   process.on("SIGTERM", leave);
   // Standard input is a pipe of the engine: it closes when the engine dies, however it dies.
-  if (fs.fstatSync(0).isFIFO()) process.stdin.on("end", leave).on("error", leave).resume();
+  const input = fs.fstatSync(0);
+  if (input.isFIFO() || input.isSocket()) process.stdin.on("end", leave).on("error", leave).resume();
 }
 
 /** The address of the engine that a plugin is started with: its last argument that is no flag. */

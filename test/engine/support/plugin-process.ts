@@ -36,6 +36,13 @@ export class PluginProcess {
     );
   }
 
+  /** Closes its standard input, as the death of the engine does; its exit code. */
+  async orphan(): Promise<number | null> {
+    this.child.stdin?.end();
+    const [code] = (await once(this.child, "exit")) as [number | null];
+    return code;
+  }
+
   /** Ends it as the engine does; its exit code. */
   async stop(): Promise<number | null> {
     this.client.close();
