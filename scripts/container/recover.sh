@@ -174,7 +174,7 @@ step_apply() {
   wait_for_release
   say "the cards are free"
   put_back_good || fail "the environment that $(unit) last ran with is gone" "run \`up\`"
-  start_service || give_up_recovery "$(unit) does not start"
+  start_service || give_up_recovery "$(start_problem)"
   pass_gate || give_up_recovery "$(unit) does not pass its health gate: $GATE_REASONS"
 }
 

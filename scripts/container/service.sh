@@ -201,7 +201,7 @@ run_service() {
   local timer
   if [[ $(property ActiveState) != active || $(recorded running) != "$(wanted_running)" ]]; then
     put_text "$(record)/running" 600 "$(wanted_running)"
-    start_service || give_up "$(unit) does not start"
+    start_service || give_up "$(start_problem)"
   fi
   say "waiting for $(unit) to pass its health gate"
   pass_gate || give_up "$(unit) does not pass its health gate: $GATE_REASONS"

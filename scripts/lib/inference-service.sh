@@ -40,6 +40,14 @@ start_service() {
   systemctl restart "$(unit)" </dev/null
 }
 
+# What the preflight found, for a start that did not succeed.
+start_problem() {
+  local found
+  found=$(journalctl --no-pager --quiet --output=cat --since="@$STARTED_AT" --unit="$(unit)" |
+    sed -n 's/^preflight: //p' | paste -sd';' -)
+  printf '%s does not start%s' "$(unit)" "${found:+: $found}"
+}
+
 # pass_gate: 0 when the service is healthy; else GATE_REASONS says why not.
 pass_gate() {
   local output status=0
