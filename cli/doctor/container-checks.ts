@@ -24,13 +24,40 @@ export function declaredAddresses(config: StackConfig): string[] {
     .filter((address) => address !== UNKNOWN);
 }
 
-/** Whether the container on the host is the stack's own: it left its mark, or is what is declared. */
-function isOwn(found: ContainerFacts, declared: Container): boolean {
-  if (found.managed === "yes") return true;
-  return (
-    parseGuest(found.configuration).option("hostname") === declared.hostname &&
-    addressIn(found) === addressOf(declared)
-  );
+/** What an adopted container has and the stack does not declare: an adoption would lose it, so it is refused. */
+function adoptionObstacles(found: ContainerFacts, declared: Container): string[] {
+  const guest = parseGuest(found.configuration);
+  const unprivileged = guest.option("unprivileged") === "1";
+  const storage = (guest.option("rootfs") ?? "").split(":")[0] ?? "";
+  const mounts = guest.options(/^mp\d+$/).filter(({ value }) => value.startsWith("/"));
+  const undeclared = mounts.filter(({ value }) => {
+    const source = value.split(",")[0];
+    const target = properties(value)["mp"];
+    return !declared.mounts.some((mount) => mount.source === source && mount.target === target);
+  });
+  return [
+    ...(unprivileged === declared.unprivileged ? [] : [`unprivileged: ${unprivileged}`]),
+    ...(storage === declared.rootDisk.storage ? [] : [`its root disk on ${storage}`]),
+    ...undeclared.map(({ value }) => `the mount ${value}`),
+  ];
+}
+
+function adoptionCheck(name: string, container: Container, found: ContainerFacts | undefined): Finding {
+  const id = "container-id";
+  if (found === undefined)
+    return problem(
+      id,
+      `${name}: there is no container ${container.vmId} to adopt`,
+      "correct vmId, or leave adopt out to have it made",
+    );
+  const obstacles = adoptionObstacles(found, container);
+  return obstacles.length === 0
+    ? ok(id, `${name}: container ${found.id} is adopted as it is`)
+    : problem(
+        id,
+        `${name}: container ${found.id} has ${obstacles.join(", ")}, which the stack file does not say`,
+        "write into the stack file what it has",
+      );
 }
 
 function idCheck(name: string, container: Container, facts: HostFacts): Finding {
@@ -42,10 +69,15 @@ function idCheck(name: string, container: Container, facts: HostFacts): Finding 
   if (elsewhere !== undefined)
     return problem("container-id", `${name}: ${id} is a guest of node ${elsewhere.node}`, fix);
   const found = facts.containers.find((candidate) => candidate.id === id);
+  if (found?.managed === "yes") return ok("container-id", `${name}: container ${id} is there`);
+  if (container.adopt) return adoptionCheck(name, container, found);
   if (found === undefined) return ok("container-id", `${name}: id ${id} is free`);
-  if (isOwn(found, container)) return ok("container-id", `${name}: container ${id} is there`);
   const hostname = parseGuest(found.configuration).option("hostname") ?? "no host name";
-  return problem("container-id", `${name}: container ${id} (${hostname}) is not this stack's`, fix);
+  return problem(
+    "container-id",
+    `${name}: container ${id} (${hostname}) is not this stack's`,
+    `${fix}; or adopt it (docs/how-to/adopt-a-container.md)`,
+  );
 }
 
 function storageCheck(

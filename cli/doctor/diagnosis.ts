@@ -3,12 +3,12 @@ import type { StackConfig } from "../../config/schema";
 import type { HostFacts } from "../inventory/host-facts";
 import { cardChecks } from "./card-checks";
 import { containerChecks } from "./container-checks";
+import { driverChecks } from "./driver-checks";
 import type { Finding } from "./finding";
 import {
   clockCheck,
   headerChecks,
   identityChecks,
-  leftoverCheck,
   rebootCheck,
   secureBootCheck,
   versionCheck,
@@ -26,7 +26,7 @@ export function diagnose(
     versionCheck(facts),
     ...headerChecks(facts),
     secureBootCheck(facts),
-    leftoverCheck(facts),
+    ...driverChecks(config, facts),
     rebootCheck(config, facts),
     clockCheck(facts, surroundings.now),
     ...roomChecks(config, facts, surroundings.projectDirectory),

@@ -42,32 +42,45 @@ export function versionCheck(facts: HostFacts): Finding {
     : ok("pve-version", `Proxmox VE ${facts.pve}`);
 }
 
+/** Kernels that must get the driver. */
+export const kernelsThatMatter = (facts: HostFacts) =>
+  facts.kernels.filter(({ matters }) => matters === "yes");
+
+/** Whether a boot into another kernel helps where the running one can have no headers. */
+function anotherCanBuild(facts: HostFacts): boolean {
+  return kernelsThatMatter(facts).some(
+    ({ release, headers }) => release !== facts.kernel && headers !== "unavailable",
+  );
+}
+
 export function headerChecks(facts: HostFacts): Finding[] {
-  return facts.kernels.map(({ release, headers }) => {
-    if (headers === "unavailable")
-      return problem(
-        "kernel-headers",
-        `no package offers the headers of kernel ${release}`,
-        `add Proxmox VE's package source, or reboot into a newer kernel and remove this one: apt-get purge 'proxmox-kernel-${release}*'`,
-      );
+  return kernelsThatMatter(facts).map(({ release, headers }) => {
+    const id = "kernel-headers";
     if (headers === "lists missing")
       return warning(
-        "kernel-headers",
+        id,
         `whether headers of kernel ${release} can be had shows after a refresh of the package lists`,
         "`up` does it; to know now: apt-get update on the host",
       );
-    return ok("kernel-headers", `headers of kernel ${release} are ${headers}`);
+    if (headers !== "unavailable") return ok(id, `headers of kernel ${release} are ${headers}`);
+    if (release === facts.kernel && anotherCanBuild(facts))
+      return ok(id, `no package offers the headers of the running kernel ${release}; the next one has some`);
+    return problem(
+      id,
+      `no package offers the headers of kernel ${release}`,
+      `check the host's package sources: apt policy proxmox-headers-${release}`,
+    );
   });
 }
 
 export function secureBootCheck(facts: HostFacts): Finding {
-  if (facts.secureBoot === "disabled") return ok("secure-boot", "Secure Boot is off");
-  if (facts.signingKey === "enrolled")
+  if (facts.secureBoot === "no") return ok("secure-boot", "Secure Boot is off");
+  if (facts.signingKeyEnrolled === "yes")
     return ok("secure-boot", "Secure Boot is on and DKMS's key is enrolled");
   return problem(
     "secure-boot",
     "Secure Boot is on and the key that signs DKMS modules is not enrolled: the driver would not load",
-    "on the host: apt-get install dkms, mokutil --import /var/lib/dkms/mok.pub, reboot, choose 'Enroll MOK' on the console",
+    "`up` makes the key, stops and prints the commands that enrol it; or turn Secure Boot off in the firmware",
   );
 }
 
@@ -80,20 +93,30 @@ function foreignGuests(config: StackConfig, facts: HostFacts): string[] {
     .concat(facts.virtualMachines.map(({ id }) => `virtual machine ${id}`));
 }
 
+/** Why the host must be rebooted, whoever uses the cards. */
+function rebootReasons(facts: HostFacts): string[] {
+  const running = facts.kernels.find(({ release }) => release === facts.kernel);
+  return [
+    ...(facts.nouveau === "yes" ? ["nouveau holds the cards"] : []),
+    ...(facts.kernelInstalled === "no"
+      ? [`the running kernel ${facts.kernel} is not installed any more`]
+      : []),
+    ...(running?.headers === "unavailable" && anotherCanBuild(facts)
+      ? [`the running kernel ${facts.kernel} can have no headers`]
+      : []),
+  ];
+}
+
+export const ALLOW = "pulumi config set --path 'proxmox-gpu-stack:host.reboot' allow";
+
 export function rebootCheck(config: StackConfig, facts: HostFacts): Finding {
-  const { driverLoaded, nouveau } = facts;
-  const { version } = config.driver;
-  const why = nouveau
-    ? "nouveau holds the cards"
-    : driverLoaded !== "" && driverLoaded !== version
-      ? `driver ${driverLoaded} is loaded, ${version} is declared`
-      : undefined;
-  if (why === undefined) return ok("reboot", "no reboot is needed");
+  const why = rebootReasons(facts).join("; ");
+  if (why === "") return ok("reboot", "no reboot is needed");
   if (config.host.reboot === "never")
     return problem(
       "reboot",
       `a reboot is needed (${why}) and the stack says reboot: never`,
-      "pulumi config set --path 'proxmox-gpu-stack:host.reboot' allow, or reboot the host yourself when `up` asks for it",
+      `${ALLOW}, or reboot the host yourself when \`up\` asks for it`,
     );
   const guests = foreignGuests(config, facts);
   if (guests.length === 0) return ok("reboot", `\`up\` reboots the host: ${why}`);
@@ -101,16 +124,6 @@ export function rebootCheck(config: StackConfig, facts: HostFacts): Finding {
     "reboot",
     `\`up\` reboots the host (${why}), and with it ${guests.join(", ")}`,
     "shut them down first, or choose a time at which they may be away",
-  );
-}
-
-export function leftoverCheck(facts: HostFacts): Finding {
-  if (facts.driverPackages === "") return ok("driver-packages", "no packages of the distribution's driver");
-  const names = facts.driverPackages.split("\n").map((line) => line.split(" ")[0]);
-  return problem(
-    "driver-packages",
-    `packages of the distribution's driver are installed: ${names.join(", ")}; NVIDIA's installer does not replace them`,
-    `on the host: apt-get purge ${names.join(" ")}`,
   );
 }
 

@@ -85,7 +85,10 @@ export function existingContainer(
   const guest = parseGuest(container.configuration);
   const hostname = guest.option("hostname") ?? `guest-${container.id}`;
   const name = entryNameOf(hostname);
-  const notes = [`container ${container.id} (${hostname}), ${container.status}`];
+  const managed = container.managed === "yes";
+  const notes = [
+    `container ${container.id} (${hostname}), ${container.status}, ${managed ? "of a stack" : "of no stack: see docs/how-to/adopt-a-container.md"}`,
+  ];
   if (guest.option("cores") === undefined)
     notes.push(`its cores are not limited: the host has ${facts.cores}`);
   const memory = guest.option("memory");
@@ -104,6 +107,7 @@ export function existingContainer(
     notes,
     value: {
       vmId: Number(container.id),
+      ...(managed ? {} : { adopt: true }),
       ...(hostname === name ? {} : { hostname }),
       template: { url: TEMPLATE_URL, sha256: UNKNOWN },
       ...(guest.option("unprivileged") === "1" ? {} : { unprivileged: false }),

@@ -1,7 +1,7 @@
 import { gpuByName } from "../../catalog";
 import { UNKNOWN } from "../../config/schema";
 import { cardsOf } from "./cards";
-import { moduleKind, type HostFacts } from "./host-facts";
+import type { HostFacts } from "./host-facts";
 
 const INSTALLER_URL =
   "https://download.nvidia.com/XFree86/Linux-x86_64/{version}/NVIDIA-Linux-x86_64-{version}.run";
@@ -28,21 +28,19 @@ export function driverState(facts: HostFacts): DriverState {
   );
   const notes: string[] = [];
   if (version === undefined)
-    notes.push(`no NVIDIA driver is installed${facts.nouveau ? "; nouveau holds the cards" : ""}`);
+    notes.push(`no NVIDIA driver is installed${facts.nouveau === "yes" ? "; nouveau holds the cards" : ""}`);
   else if (facts.driverLoaded === "") notes.push(`${version} is installed and not loaded`);
   else if (facts.driverLoaded !== version)
-    notes.push(`${version} is installed, ${facts.driverLoaded} is loaded: a reboot is due`);
+    notes.push(`${version} is installed, ${facts.driverLoaded} is loaded: a reload or a reboot is due`);
   else notes.push(`${version} is installed and loaded`);
   for (const kernel of facts.kernels)
-    if (version !== undefined && kernel.module !== version)
+    if (version !== undefined && kernel.matters === "yes" && kernel.module !== version)
       notes.push(
         `kernel ${kernel.release} has ${kernel.module === "" ? "no module" : `module ${kernel.module}`}`,
       );
-  if (facts.driverPackages !== "")
-    notes.push(
-      `packages of the distribution's driver: ${facts.driverPackages.split("\n").join(", ")}; the installer does not replace them`,
-    );
-  return { version, modules: running === undefined ? undefined : moduleKind(running), notes };
+  if (facts.foreignDriver !== "")
+    notes.push(`no stack put it there: ${facts.foreignDriver.split("\n").join("; ")} (replaceExisting)`);
+  return { version, modules: running === undefined || running.kind === "" ? undefined : running.kind, notes };
 }
 
 /** The block `driver:` of a host, and what to know about it. */

@@ -1,13 +1,16 @@
 /** What `scripts/host/inventory.sh` reports, as typed data. */
 import { HOST, step, type Step } from "../../plan/step";
 
+type YesOrNo = "yes" | "no";
+
 export interface KernelFacts {
   readonly release: string;
+  /** Whether it runs or may boot next; older ones need no driver. */
+  readonly matters: YesOrNo;
   readonly headers: "installed" | "available" | "unavailable" | "lists missing";
   /** Version of the NVIDIA module that it would load; empty: none. */
   readonly module: string;
-  /** License line of that module: MIT stands in that of the open modules. */
-  readonly license: string;
+  readonly kind: "open" | "proprietary" | "";
 }
 
 export interface CardFacts {
@@ -29,8 +32,8 @@ export interface ContainerFacts {
   readonly status: string;
   /** Its file in /etc/pve/lxc, snapshots included. */
   readonly configuration: string;
-  /** `yes` when a stack gave it its cards. */
-  readonly managed: "yes" | "no";
+  /** Whether a stack made or adopted it. */
+  readonly managed: YesOrNo;
 }
 
 export interface RoomFacts {
@@ -50,18 +53,26 @@ export interface HostFacts {
   /** Version of pve-manager; empty: no Proxmox VE. */
   readonly pve: string;
   /** Whether the API has a certificate of the owner's. */
-  readonly ownCertificate: boolean;
+  readonly ownCertificate: YesOrNo;
+  /** Release of the running kernel. */
   readonly kernel: string;
+  /** An upgrade may have removed the running kernel. */
+  readonly kernelInstalled: YesOrNo;
   readonly kernels: readonly KernelFacts[];
   readonly bootLoader: "proxmox-boot-tool" | "grub";
-  readonly secureBoot: "enabled" | "disabled";
+  readonly secureBoot: YesOrNo;
   /** Whether Secure Boot accepts modules that DKMS signs. */
-  readonly signingKey: "enrolled" | "missing";
-  readonly nouveau: boolean;
+  readonly signingKeyEnrolled: YesOrNo;
+  readonly nouveau: YesOrNo;
+  /** Lines of configuration that ask for nouveau, as FILE:NUMBER:TEXT. */
+  readonly nouveauLoaders: string;
   readonly driverLoaded: string;
+  readonly driverLoadedKind: "open" | "proprietary" | "";
   readonly driverLibraries: string;
-  /** Installed packages of the distribution's own driver, one a line. */
-  readonly driverPackages: string;
+  /** Parts of a driver that no stack put there, one a line. */
+  readonly foreignDriver: string;
+  /** Who uses the GPUs and is not of a stack, one a line. */
+  readonly gpuUsers: string;
   readonly cards: readonly CardFacts[];
   readonly cores: number;
   readonly memoryKiB: number;
@@ -110,10 +121,4 @@ export function hostFacts(reported: Readonly<Record<string, unknown>>): HostFact
     String(facts[name]),
   ]);
   return { ...facts, ...Object.fromEntries(texts) } as unknown as HostFacts;
-}
-
-/** Whether the modules that a kernel would load are NVIDIA's open ones. */
-export function moduleKind({ module, license }: KernelFacts): "open" | "proprietary" | undefined {
-  if (module === "") return undefined;
-  return license.includes("MIT") ? "open" : "proprietary";
 }

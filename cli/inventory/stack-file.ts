@@ -125,7 +125,7 @@ function headNotes(address: string, facts: HostFacts, storages: readonly Storage
     "add environments, models and services (Pulumi.example.yaml shows every field), then: ./stack check, ./stack doctor.",
     "Secrets: pulumi config set --secret proxmox-gpu-stack:apiToken (or apiPassword), proxmox-gpu-stack:sshPrivateKey",
     "",
-    `Proxmox VE ${facts.pve}; kernel ${facts.kernel} (installed: ${newest}); booted by ${facts.bootLoader === "grub" ? "GRUB" : facts.bootLoader}; Secure Boot ${facts.secureBoot}`,
+    `Proxmox VE ${facts.pve}; kernel ${facts.kernel} (installed: ${newest}); booted by ${facts.bootLoader === "grub" ? "GRUB" : facts.bootLoader}; Secure Boot ${facts.secureBoot === "yes" ? "on" : "off"}`,
     `${facts.cores} cores, ${Math.round(facts.memoryKiB / 1024 ** 2)} GiB memory`,
     `storages: ${storages.map(({ name, type, content }) => `${name} (${type}: ${content.join(", ")})`).join("; ") || "none"}`,
     `bridges: ${facts.bridges.map(({ name, address: own }) => (own === "" ? name : `${name} (${own})`)).join(", ") || "none"}`,
@@ -137,7 +137,7 @@ function hostBlock(address: string, facts: HostFacts): string {
   const notes = [
     "The key is the one that the host showed over this connection: compare it with",
     "/etc/ssh/ssh_host_ed25519_key.pub on the host's console.",
-    ...(facts.ownCertificate
+    ...(facts.ownCertificate === "yes"
       ? []
       : ["The API has the certificate that Proxmox VE made for itself, which nobody else can verify."]),
   ];
@@ -149,7 +149,7 @@ function hostBlock(address: string, facts: HostFacts): string {
       ...(facts.sshPort === 22 || facts.sshPort === "" ? {} : { sshPort: facts.sshPort }),
       hostKey: facts.hostKey === "" ? "unknown" : facts.hostKey,
       reboot: "never",
-      ...(facts.ownCertificate ? {} : { api: { tls: "insecure" } }),
+      ...(facts.ownCertificate === "yes" ? {} : { api: { tls: "insecure" } }),
     },
     notes,
   );

@@ -1,7 +1,7 @@
 # What a Proxmox VE host has: versions, kernels, driver, cards, guests, storages, bridges. It only looks. Configuration
 # files travel as they are; what they mean is decided where it can be tested.
 #
-# uses: step nvidia
+# uses: step nvidia driver-packages driver-origin secure-boot gpu-users
 # arguments: addresses=A,… (optional: does anybody have them?), paths=/P,… (optional: how much room is there?)
 # facts: see cli/inventory/host-facts.ts
 
@@ -43,22 +43,12 @@ boot_loader() {
   fi
 }
 
-secure_boot() {
-  local variable=/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
-  if mokutil --sb-state 2>/dev/null | grep 'SecureBoot enabled' >/dev/null; then
-    printf enabled
-  elif [[ -e $variable ]] && [[ $(od -An -tu1 -j4 -N1 "$variable") == *1 ]]; then
-    printf enabled
+# yes_or_no COMMAND…
+yes_or_no() {
+  if "$@"; then
+    printf yes
   else
-    printf disabled
-  fi
-}
-
-signing_key() {
-  if mokutil --test-key /var/lib/dkms/mok.pub 2>/dev/null | grep 'already enrolled' >/dev/null; then
-    printf enrolled
-  else
-    printf missing
+    printf no
   fi
 }
 
@@ -82,19 +72,17 @@ headers_of() {
   fi
 }
 
+matters() {
+  [[ $'\n'$(kernels_that_matter)$'\n' == *$'\n'"$1"$'\n'* ]]
+}
+
 kernels() {
   local kernel
   while IFS= read -r kernel; do
-    object release "$kernel" headers "$(headers_of "$kernel")" \
-      module "$(modinfo -k "$kernel" -F version nvidia 2>/dev/null || true)" \
-      license "$(modinfo -k "$kernel" -F license nvidia 2>/dev/null || true)"
+    object release "$kernel" matters "$(yes_or_no matters "$kernel")" headers "$(headers_of "$kernel")" \
+      module "$(module_version "$kernel")" kind "$(module_kind "$kernel")"
     printf '\n'
   done < <(installed_kernels)
-}
-
-driver_packages() {
-  dpkg-query -W -f '${db:Status-Status} ${Package} ${Version}\n' 'nvidia-*' 'libnvidia-*' 'libcuda1' 'xserver-xorg-video-nvidia*' 2>/dev/null |
-    sed -n 's/^installed //p' || true
 }
 
 # The link's last part: the kernel driver that holds a PCI device.
@@ -119,13 +107,18 @@ cards() {
   done
 }
 
+# Did a stack make this container, or adopt it, or is about to?
+managed() {
+  [[ -e /etc/proxmox-gpu-stack/claims/$1 || -e /etc/proxmox-gpu-stack/containers/$1 ]]
+}
+
 containers() {
   local file id
   for file in /etc/pve/lxc/*.conf; do
     [[ -e $file ]] || continue
     id=$(basename "$file" .conf)
     object id "$id" status "$(pct status "$id" 2>/dev/null | cut -d' ' -f2)" configuration "$(readable "$file")" \
-      managed "$(if [[ -e /etc/proxmox-gpu-stack/containers/$id ]]; then echo yes; else echo no; fi)"
+      managed "$(yes_or_no managed "$id")"
     printf '\n'
   done
 }
@@ -173,7 +166,7 @@ used_addresses() {
   done < <(words_of addresses) | grep . || true
 }
 
-# Free room where a path lies or will lie.
+# Free room where a path lies or will lie, and what is there already; a download that was cut off is resumed.
 room() {
   local path place
   while IFS= read -r path; do
@@ -181,7 +174,7 @@ room() {
     while [[ ! -e $place ]]; do place=$(dirname "$place"); done
     object path "$path" freeKiB "$(df -Pk "$place" | awk 'NR == 2 { print $4 }')" \
       mount "$(df -Pk "$place" | awk 'NR == 2 { print $6 }')" \
-      usedKiB "$(du -skx --apparent-size "$path" 2>/dev/null | cut -f1)"
+      usedKiB "$(du -sck --apparent-size "$path" "$path.incomplete" 2>/dev/null | tail -n 1 | cut -f1)"
     printf '\n'
   done < <(words_of paths)
 }
@@ -192,16 +185,20 @@ step_facts() {
   fact hostKey "$(readable /etc/ssh/ssh_host_ed25519_key.pub | cut -d' ' -f1,2)"
   fact sshPort "$(cut -d' ' -f4 <<<"${SSH_CONNECTION:-}")"
   fact pve "$(pveversion 2>/dev/null | sed -n 's/^pve-manager\/\([^/]*\).*/\1/p')"
-  fact ownCertificate "$(if [[ -e /etc/pve/local/pveproxy-ssl.pem ]]; then echo true; else echo false; fi)"
+  fact ownCertificate "$(yes_or_no test -e /etc/pve/local/pveproxy-ssl.pem)"
   fact kernel "$(uname -r)"
+  fact kernelInstalled "$(yes_or_no running_kernel_installed)"
   fact kernels "$(list kernels)"
   fact bootLoader "$(boot_loader)"
-  fact secureBoot "$(secure_boot)"
-  fact signingKey "$(signing_key)"
-  fact nouveau "$(if nouveau_loaded; then echo true; else echo false; fi)"
+  fact secureBoot "$(yes_or_no secure_boot_enabled)"
+  fact signingKeyEnrolled "$(yes_or_no signing_key_enrolled)"
+  fact nouveau "$(yes_or_no nouveau_loaded)"
+  fact nouveauLoaders "$(nouveau_loaders)"
   fact driverLoaded "$(loaded_driver)"
-  fact driverLibraries "$(readlink -e /usr/lib/x86_64-linux-gnu/libcuda.so.1 | sed 's/.*\/libcuda\.so\.//' || true)"
-  fact driverPackages "$(driver_packages)"
+  fact driverLoadedKind "$(loaded_kind)"
+  fact driverLibraries "$(userland_version)"
+  fact foreignDriver "$(foreign_driver)"
+  fact gpuUsers "$(other_gpu_users)"
   fact cards "$(list cards)"
   fact cores "$(nproc)"
   fact memoryKiB "$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)"

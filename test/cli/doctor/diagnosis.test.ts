@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { diagnose } from "../../../cli/doctor/diagnosis";
 import type { Finding } from "../../../cli/doctor/finding";
-import type { HostFacts } from "../../../cli/inventory/host-facts";
+import type { HostFacts, KernelFacts } from "../../../cli/inventory/host-facts";
 import { loadStackFile, PROJECT_DIRECTORY } from "../../../config/load";
 import type { StackConfig } from "../../../config/schema";
 import { foreign, recorded } from "../inventory/samples";
@@ -29,6 +29,11 @@ function problems(
   const found = findings(facts, config, now ?? facts.clock).filter(({ state }) => state === "problem");
   for (const { fix } of found) expect(fix).toBeTruthy();
   return found.map(({ id, message }) => `${id}: ${message}`);
+}
+
+/** A kernel of the host without a driver; 6.8.12-4-pve is the running one. */
+function kernel(release: string, changes: Partial<KernelFacts> = {}): KernelFacts {
+  return { release, matters: "yes", headers: "available", module: "", kind: "", ...changes };
 }
 
 const withHost = (changes: object): StackConfig => ({ ...LAB, host: { ...LAB.host, ...changes } });
@@ -60,25 +65,20 @@ describe("the host", () => {
     ["lets in somebody else than root", { user: "admin" }, "root: the connection is admin's"],
     [
       "has Secure Boot on and no key enrolled",
-      { secureBoot: "enabled", signingKey: "missing" },
+      { secureBoot: "yes", signingKeyEnrolled: "no" },
       "secure-boot: Secure Boot is on and the key that signs DKMS modules is not enrolled: the driver would not load",
     ],
     [
-      "has packages of the distribution's driver",
-      { driverPackages: "nvidia-kernel-dkms 535.1\nlibcuda1 535.1" },
-      "driver-packages: packages of the distribution's driver are installed: nvidia-kernel-dkms, libcuda1; NVIDIA's installer does not replace them",
-    ],
-    [
       "has a kernel whose headers nobody offers",
-      { kernels: [{ release: "6.8.4-2-pve", headers: "unavailable", module: "", license: "" }] },
-      "kernel-headers: no package offers the headers of kernel 6.8.4-2-pve",
+      { kernels: [kernel("6.8.12-4-pve", { headers: "unavailable" })] },
+      "kernel-headers: no package offers the headers of kernel 6.8.12-4-pve",
     ],
   ])("%s", (_, changes, expected) => {
     expect(problems("bare", changes)).toEqual([expected]);
   });
 
   test("of Proxmox VE 9, or with Secure Boot and an enrolled key, is fine", () => {
-    expect(problems("bare", { pve: "9.0.3", secureBoot: "enabled", signingKey: "enrolled" })).toEqual([]);
+    expect(problems("bare", { pve: "9.0.3", secureBoot: "yes", signingKeyEnrolled: "yes" })).toEqual([]);
     expect(problems("bare", { pve: "10.0.1" })).toEqual([]);
   });
 
@@ -95,11 +95,23 @@ describe("the host", () => {
       "reboot: a reboot is needed (nouveau holds the cards) and the stack says reboot: never",
     ]);
     expect(problems("deployed", {}, never)).toEqual([]);
-    expect(problems("bare", { nouveau: false }, never)).toEqual([]);
-    const other = { ...never, driver: { ...never.driver, version: "590.48.01" } };
-    expect(problems("deployed", {}, other)).toEqual([
-      "reboot: a reboot is needed (driver 580.105.08 is loaded, 590.48.01 is declared) and the stack says reboot: never",
+    expect(problems("bare", { nouveau: "no" }, never)).toEqual([]);
+    expect(problems("bare", { nouveau: "no", kernelInstalled: "no" }, never)).toEqual([
+      "reboot: a reboot is needed (the running kernel 6.8.12-4-pve is not installed any more) and the stack says reboot: never",
     ]);
+  });
+
+  test("boots the next kernel where nobody offers headers of the running one", () => {
+    const kernels = [kernel("6.8.12-4-pve", { headers: "unavailable" }), kernel("6.8.12-8-pve")];
+    expect(problems("bare", { kernels })).toEqual([]);
+    expect(problems("bare", { kernels, nouveau: "no" }, withHost({ reboot: "never" }))).toEqual([
+      "reboot: a reboot is needed (the running kernel 6.8.12-4-pve can have no headers) and the stack says reboot: never",
+    ]);
+  });
+
+  test("keeps old kernels without headers: they need no driver", () => {
+    const old = kernel("6.8.4-2-pve", { matters: "no", headers: "unavailable" });
+    expect(problems("bare", { kernels: [kernel("6.8.12-4-pve"), old] })).toEqual([]);
   });
 
   test("is rebooted with a warning that names the guests of others", () => {
@@ -122,6 +134,52 @@ describe("the host", () => {
     ]);
     expect(problems("bare", { room: free(4 * 1024 ** 2) })).toEqual([]);
     expect(problems("deployed", { room: free(1024 ** 2) })).toEqual([]);
+  });
+});
+
+describe("the driver", () => {
+  const another = { ...LAB.driver, version: "590.48.01" };
+  const never = withHost({ reboot: "never" });
+
+  test("that is loaded gives way to another version, but not where others use the cards and no reboot is allowed", () => {
+    const gpuUsers = "process 77 (python3) on the host";
+    expect(problems("deployed", {}, { ...never, driver: another })).toEqual([]);
+    expect(problems("deployed", { gpuUsers }, { ...LAB, driver: another })).toEqual([]);
+    expect(problems("deployed", { gpuUsers }, never)).toEqual([]);
+    expect(problems("deployed", { gpuUsers }, { ...never, driver: another })).toEqual([
+      "driver-loaded: driver 580.105.08 (open) is loaded, 590.48.01 (open) is declared, others use the cards (process 77 (python3) on the host), and the stack says reboot: never",
+    ]);
+  });
+
+  test("with other kernel modules is another driver", () => {
+    const changes = { driverLoadedKind: "proprietary", gpuUsers: "container 140 (other)" } as const;
+    expect(problems("deployed", changes, never)).toEqual([
+      expect.stringContaining(
+        "driver 580.105.08 (proprietary) is loaded, 580.105.08 (open) is declared",
+      ) as string,
+    ]);
+  });
+
+  test("of others is refused, unless it is as declared or may be replaced", () => {
+    const foreignDriver = "package nvidia-kernel-dkms\nDKMS module nvidia-current/535.1";
+    expect(problems("bare", { foreignDriver })).toEqual([
+      "driver-origin: another driver is there: package nvidia-kernel-dkms; DKMS module nvidia-current/535.1",
+    ]);
+    expect(
+      problems("bare", { foreignDriver }, { ...LAB, driver: { ...LAB.driver, replaceExisting: true } }),
+    ).toEqual([]);
+    expect(problems("deployed", { foreignDriver })).toEqual([]);
+    const kernels = [kernel("6.8.12-4-pve", { module: "535.1", kind: "open" })];
+    expect(problems("deployed", { foreignDriver, kernels })).toHaveLength(1);
+  });
+
+  test("is kept out by a line that insists on nouveau", () => {
+    const nouveauLoaders =
+      "/etc/modules:3:nouveau\n/etc/modprobe.d/x.conf:1:install nouveau /sbin/modprobe -i nouveau";
+    expect(problems("bare", { nouveauLoaders })).toEqual([
+      "nouveau: modprobe's configuration says to load nouveau: /etc/modprobe.d/x.conf:1:install nouveau /sbin/modprobe -i nouveau",
+    ]);
+    expect(problems("bare", { nouveauLoaders: "/etc/modules:3:nouveau" })).toEqual([]);
   });
 });
 
@@ -262,10 +320,19 @@ describe("the containers", () => {
     expect(problems("deployed", { usedAddresses: ["10.77.0.129"] })).toEqual([]);
   });
 
-  test("without cards are known by host name and address", () => {
-    const mine = foreign("129", ["hostname: ml", "net0: name=eth0,ip=10.77.0.129/24"]);
-    expect(problems("bare", { containers: [mine] })).toEqual([]);
-    expect(problems("bare", { containers: [mine] }, withContainer({ hostname: "other" }))).toHaveLength(1);
+  test("may be adopted where the stack file says what they have", () => {
+    const lines = ["hostname: mail", "unprivileged: 1", "mp0: /srv/models,mp=/models,ro=1"];
+    const mail = (more: readonly string[] = []) => ({ containers: [foreign("129", [...lines, ...more])] });
+    const adopt = withContainer({ adopt: true });
+    expect(problems("bare", mail(), adopt)).toEqual([]);
+    expect(problems("bare", mail(["mp1: /srv/mail,mp=/mail"]), adopt)).toEqual([
+      "container-id: ml: container 129 has the mount /srv/mail,mp=/mail, which the stack file does not say",
+    ]);
+    expect(problems("bare", mail(), withContainer({ adopt: true, unprivileged: false }))).toEqual([
+      "container-id: ml: container 129 has unprivileged: true, which the stack file does not say",
+    ]);
+    expect(problems("bare", {}, adopt)).toEqual(["container-id: ml: there is no container 129 to adopt"]);
+    expect(problems("deployed", {}, adopt)).toEqual([]);
   });
 
   test("with an address that nobody knows yet are not asked for", () => {

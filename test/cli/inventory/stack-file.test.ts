@@ -125,6 +125,7 @@ describe("a host with a deployed stack", () => {
         "proxmox-gpu-stack:containers": {
           "name-server": {
             vmId: 105,
+            adopt: true,
             hostname: "Name.Server",
             unprivileged: false,
             memoryGiB: 2,
@@ -174,7 +175,12 @@ describe("a container with its cards by raw lines", () => {
   test("has its cards told by the minor numbers, never by an index, and a warning", () => {
     const { block, text } = printed(recorded("deployed", { containers: [raw] }));
     expect(block("containers")).toMatchObject({
-      ml: { vmId: 129, gpus: ["rtx-a6000-1"], network: { address: "unknown", gateway: "unknown" } },
+      ml: {
+        vmId: 129,
+        adopt: true,
+        gpus: ["rtx-a6000-1"],
+        network: { address: "unknown", gateway: "unknown" },
+      },
     });
     expect(text).toContain("# its address is by dhcp: a stack needs a fixed one");
     expect(text).toContain("# its cards come by raw lxc.* lines");
@@ -182,17 +188,17 @@ describe("a container with its cards by raw lines", () => {
 });
 
 test("a host without cards still becomes a stack file without errors", () => {
-  const problems = findings(recorded("bare", { cards: [], nouveau: false }));
+  const problems = findings(recorded("bare", { cards: [], nouveau: "no" }));
   expect(problems).toEqual(["missing-secret apiToken"]);
 });
 
-test("leftovers of the distribution's driver and a pending reboot are named", () => {
+test("a driver of others and one that waits to be loaded are named", () => {
   const { text } = printed(
     recorded("deployed", {
-      driverPackages: "nvidia-kernel-dkms 535.1\nlibcuda1 535.1",
+      foreignDriver: "package nvidia-kernel-dkms\nDKMS module nvidia-current/535.1",
       driverLoaded: "535.1",
     }),
   );
-  expect(text).toContain("# 580.105.08 is installed, 535.1 is loaded: a reboot is due");
-  expect(text).toContain("nvidia-kernel-dkms 535.1, libcuda1 535.1");
+  expect(text).toContain("# 580.105.08 is installed, 535.1 is loaded: a reload or a reboot is due");
+  expect(text).toContain("package nvidia-kernel-dkms; DKMS module nvidia-current/535.1");
 });
