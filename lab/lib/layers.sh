@@ -117,7 +117,20 @@ remove_old_pieces() {
       mv "$folder" "$cache/.removed-$(basename "$folder")"
     done
   done
+  remove_stranded_saved_layers
   rm -rf "$cache"/.removed-*
+}
+
+# A saved state is of no use without the layers that it was saved on.
+remove_stranded_saved_layers() {
+  local saved layers
+  for saved in "$cache"/saved/*; do
+    [[ -f "$saved/lower" ]] || continue
+    IFS=: read -r -a layers <"$saved/lower"
+    if ! ls -d "${layers[@]}" >/dev/null 2>&1; then
+      mv "$saved" "$cache/.removed-saved-$(basename "$saved")"
+    fi
+  done
 }
 
 # By a host of this lab, running or not, or by a lock that a running host or command of another lab holds.

@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { run, TestLab } from "./test-lab";
 
@@ -14,6 +14,8 @@ describe("a lab host's life", () => {
   beforeAll(() => lab.ok("up"));
   afterAll(() => {
     lab.end();
+    const cache = process.env.PROXMOX_GPU_STACK_CACHE ?? join(homedir(), ".cache/proxmox-gpu-stack");
+    rmSync(join(cache, "lab/saved/life-cycle-test"), { recursive: true, force: true });
   });
 
   test("it has the fixed host key and lets root in with the fixed client key", () => {
