@@ -1,5 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -42,7 +42,7 @@ export class LabStack {
   up(): void {
     this.must("lab/lab", ["up"]);
     this.must("engine/install", []);
-    this.must("bash", ["-c", ". engine/env.sh && pulumi stack init test --non-interactive"]);
+    initStack("test", this.folder, this.environment);
     this.reset();
   }
 
@@ -80,7 +80,9 @@ export class LabStack {
     const config = Object.fromEntries(
       Object.entries(this.content).map(([key, value]) => [`proxmox-gpu-stack:${key}`, value]),
     );
-    writeFileSync(this.stackFile, stringify({ config }));
+    // The salt that `stack init` wrote belongs to the state.
+    const { encryptionsalt } = parse(readFileSync(this.stackFile, "utf8")) as { encryptionsalt?: string };
+    writeFileSync(this.stackFile, stringify({ encryptionsalt, config }));
   }
 
   private flags(args: readonly string[]): string[] {
@@ -185,6 +187,23 @@ export class LabStack {
     const { status, output } = this.run(command, args);
     if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed:\n${output}`);
   }
+}
+
+/**
+ * Makes a stack without touching the project: `pulumi stack init` writes a salt into the stack file beside Pulumi.yaml,
+ * and formats it anew.
+ *
+ * @param folder gets Pulumi.<name>.yaml, for `--config-file`
+ */
+export function initStack(name: string, folder: string, environment: NodeJS.ProcessEnv): string {
+  copyFileSync(join(PROJECT, "Pulumi.yaml"), join(folder, "Pulumi.yaml"));
+  const result = spawnSync(
+    "bash",
+    ["-c", PULUMI, "pulumi", "stack", "init", name, "--cwd", folder, "--non-interactive"],
+    { cwd: PROJECT, env: environment, encoding: "utf8" },
+  );
+  if (result.status !== 0) throw new Error(`pulumi stack init ${name}: ${result.stdout}${result.stderr}`);
+  return join(folder, `Pulumi.${name}.yaml`);
 }
 
 /** A lab for the tests of one file: up before the first, gone after the last. */

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { PROJECT } from "./lab-stack";
+import { initStack, PROJECT } from "./lab-stack";
 
 const folder = mkdtempSync(join(tmpdir(), "offline-"));
 const environment = { ...process.env, LAB_DIR: folder };
@@ -11,6 +11,25 @@ jest.setTimeout(120_000);
 
 function run(command: string, ...args: string[]) {
   return spawnSync(command, args, { cwd: PROJECT, env: environment, encoding: "utf8", maxBuffer: 1 << 26 });
+}
+
+function pulumi(stack: string, ...words: string[]) {
+  const flags = [
+    "--stack",
+    stack,
+    "--config-file",
+    join(folder, `Pulumi.${stack}.yaml`),
+    "--non-interactive",
+  ];
+  return run(
+    "bash",
+    "-c",
+    '. engine/env.sh && exec pulumi "$@"',
+    "pulumi",
+    ...words,
+    ...flags,
+    "--color=never",
+  );
 }
 
 beforeAll(() => {
@@ -22,8 +41,9 @@ afterAll(() => {
 
 describe.each(["kpro5", "kpro6"])("the stack %s, whose host cannot be reached", (name) => {
   it("previews all its resources", () => {
-    const script = `. engine/env.sh && pulumi stack init ${name} --non-interactive && pulumi preview --stack ${name} --non-interactive --color never`;
-    const result = run("bash", "-c", script);
+    copyFileSync(join(PROJECT, `Pulumi.${name}.yaml`), join(folder, `Pulumi.${name}.yaml`));
+    initStack(name, folder, environment);
+    const result = pulumi(name, "preview");
     expect(result.stdout).toMatch(/\+ \d+ to create/);
     expect(result.stdout).toContain("driver-install");
     expect(result.stdout).toContain("-service");
@@ -31,8 +51,7 @@ describe.each(["kpro5", "kpro6"])("the stack %s, whose host cannot be reached", 
   });
 
   it("is refused by up with everything that was never recorded, before anything is dialled", () => {
-    const script = `. engine/env.sh && pulumi up --yes --skip-preview --stack ${name} --non-interactive --color never`;
-    const result = run("bash", "-c", script);
+    const result = pulumi(name, "up", "--yes", "--skip-preview");
     expect(result.status).not.toBe(0);
     expect(result.stdout).toContain("was not recorded");
     expect(result.stdout).not.toContain("driver-kernel");
