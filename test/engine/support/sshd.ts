@@ -42,13 +42,12 @@ export class Sshd {
 
   /** Start it, after `stop`. */
   async resume(): Promise<void> {
-    const child = spawn(SSHD, ["run", "-D", "-e", "-f", join(this.folder, "sshd_config")], {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
+    // It dies with this process, even where that is killed.
+    const command = ["--pdeathsig", "TERM", SSHD, "run", "-D", "-e", "-f", join(this.folder, "sshd_config")];
+    const child = spawn("setpriv", command, { stdio: ["ignore", "ignore", "pipe"] });
     this.process = child;
     let log = "";
     child.stderr.on("data", (data: Buffer) => (log += data.toString()));
-    process.once("exit", this.kill);
     while (!(await answers(this.port))) {
       if (child.exitCode !== null) throw new Error(`sshd did not start:\n${log}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -60,7 +59,7 @@ export class Sshd {
     const child = this.process;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));
-    this.kill();
+    child.kill();
     await ended;
   }
 
@@ -68,11 +67,6 @@ export class Sshd {
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
-
-  private readonly kill = (): void => {
-    process.off("exit", this.kill);
-    this.process?.kill();
-  };
 
   /** The `connection` of a command that uses this server. */
   connection(changes: Record<string, unknown> = {}): Record<string, unknown> {
