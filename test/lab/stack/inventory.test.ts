@@ -161,6 +161,20 @@ describe("what stops an up is known before it", () => {
     expect(problems.map((text) => text.split(":")[0])).toEqual(["ssh", "api"]);
   });
 
+  it("a driver of others, and a line that insists on nouveau", () => {
+    lab.onHost(
+      "printf '#!/bin/sh\\n' > /usr/bin/nvidia-uninstall; chmod 755 /usr/bin/nvidia-uninstall; echo 'install nouveau /sbin/modprobe -i nouveau' > /etc/modprobe.d/zz.conf",
+    );
+    const { problems } = doctorAfter(unchanged);
+    lab.onHost("rm /usr/bin/nvidia-uninstall /etc/modprobe.d/zz.conf");
+    expect(problems).toEqual([
+      "nouveau: modprobe's configuration says to load nouveau: /etc/modprobe.d/zz.conf:1:install nouveau /sbin/modprobe -i nouveau",
+      expect.stringContaining(
+        "driver-origin: another driver is there: driver , put there by NVIDIA's installer",
+      ) as string,
+    ]);
+  });
+
   it("a container of others with the id, and somebody else at the address", () => {
     lab.onHost(
       `printf 'arch: amd64\\nhostname: mail\\nrootfs: local-lvm:vm-129-disk-0,size=8G\\n' > /etc/pve/lxc/129.conf; ip address add ${SUBNET}.129/32 dev vmbr0`,
@@ -218,17 +232,24 @@ describe("a deployed host", () => {
       gpus: ["rtx-a6000-0", "rtx-a6000-1"],
       mounts: [{ source: "/srv/models", target: "/models", readOnly: true }],
     });
-    expect(text).toContain("# container 129 (ml), running");
+    expect(text).toContain("# container 129 (ml), running, of a stack");
   });
 
-  it("has nothing that would stop the next up, but a new driver version where no reboot is allowed", () => {
+  it("has nothing that would stop the next up, but a new driver version where others use the cards and no reboot is allowed", () => {
     expect(doctorAfter(unchanged)).toEqual({ status: 0, problems: [] });
+    // The lab's nodes have no driver behind them: they can be held, but not opened for reading.
+    lab.onHost(
+      `systemd-run --quiet --unit=card-holder python3 -c 'import os, time; os.open("/dev/nvidiactl", os.O_PATH); time.sleep(600)'`,
+    );
     const { problems } = doctorAfter((file) => {
       Object.assign(file["driver"] ?? {}, { version: "590.48.01" });
       Object.assign(file["host"] ?? {}, { reboot: "never" });
     });
+    lab.onHost("systemctl stop card-holder");
     expect(problems).toEqual([
-      "reboot: a reboot is needed (driver 580.105.08 is loaded, 590.48.01 is declared) and the stack says reboot: never",
+      expect.stringMatching(
+        /^driver-loaded: driver 580\.105\.08 \(open\) is loaded, 590\.48\.01 \(open\) is declared, others use the cards \(process \d+ \(.*\) on the host\)/,
+      ) as string,
     ]);
   });
 });
