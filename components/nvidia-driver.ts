@@ -6,7 +6,7 @@ import { componentToken } from "./token";
 
 export interface NvidiaDriverArgs {
   readonly context: StepContext;
-  /** A changed version or kind of modules rebuilds them and, where the old ones are loaded, reboots the host. */
+  /** A changed version or kind of modules rebuilds them; where others hold the old ones, the host is rebooted. */
   readonly plan: DriverPlan;
 }
 

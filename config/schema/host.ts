@@ -51,7 +51,7 @@ export const hostSchema = z
       .enum(["allow", "never"])
       .default("never")
       .describe(
-        "Whether an `up` may reboot the host when the driver needs it (nouveau loaded, a new driver version). A " +
+        "Whether an `up` may reboot the host when the driver needs it (nouveau loaded, an old driver that others use, a kernel without headers). A " +
           "reboot stops every guest of the host. With `never`, `up` stops there and says what is needed and how to go on.",
       ),
     rebootTimeoutMinutes: positiveInteger
