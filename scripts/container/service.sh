@@ -87,9 +87,13 @@ make_account() {
   local user home
   user=$(argument user)
   home=$(argument home)
-  if [[ $user != root ]] && ! getent passwd "$user" >/dev/null; then
-    useradd --system --user-group --home-dir "$home" --shell /usr/sbin/nologin "$user" ||
-      fail "the account $user could not be made"
+  # Another service's step may be making the same account.
+  if [[ $user != root ]]; then
+    (
+      flock 9
+      getent passwd "$user" >/dev/null ||
+        useradd --system --user-group --home-dir "$home" --shell /usr/sbin/nologin "$user"
+    ) 9>/run/lock/proxmox-gpu-stack-accounts || fail "the account $user could not be made"
   fi
   install -d -m 755 /var/lib/proxmox-gpu-stack /var/lib/proxmox-gpu-stack/services "$(record)"
   install -d -m 750 -o "$user" -g "$(id -gn "$user")" "$home"

@@ -21,10 +21,14 @@ property() {
   systemctl show --property="$1" --value "$(unit)"
 }
 
+# Services that share an environment may be at work at the same time, so that each has a name of its own for what it
+# writes aside.
 point_environment() {
+  local aside
+  aside=$(argument environment).$(argument name)
   [[ -e $1/.complete ]] || fail "environment $1 is not there" "its step must run first: \`up\` without --target"
-  ln -sfn "$1" "$(argument environment).next"
-  mv -T "$(argument environment).next" "$(argument environment)"
+  ln -sfn "$1" "$aside"
+  mv -T "$aside" "$(argument environment)"
 }
 
 show_journal() {
@@ -68,8 +72,8 @@ put_back_good() {
   [[ -d $good && -e $(record)/environment && -e $(cat "$(record)/environment")/.complete ]] || return 1
   while IFS= read -r path; do
     target=${path#"$good"}
-    cp --preserve=mode,ownership "$path" "$target.next"
-    mv -f "$target.next" "$target"
+    cp --preserve=mode,ownership "$path" "$target.$(argument name)"
+    mv -f "$target.$(argument name)" "$target"
   done < <(find "$good" -type f)
   point_environment "$(cat "$(record)/environment")"
   put_text "$(record)/running" 600 "$(recorded good-running)"
