@@ -73,7 +73,7 @@ function countChecks(config: StackConfig, cards: Cards): Finding[] {
     return [
       problem(
         "card-count",
-        `${found} cards of model ${model} can be used, ${declared} are declared${held.length > 0 ? `; ${held.join("; ")}` : ""}`,
+        `${found} of ${declared} declared cards of model ${model} can be used${held.length > 0 ? `; ${held.join("; ")}` : ""}`,
         held.length > 0 ? RELEASE : "correct gpus, or look whether the cards are seated (lspci -nn -d 10de:)",
       ),
     ];

@@ -196,7 +196,7 @@ describe("the cards", () => {
   test("are not there: told by counting as long as no driver tells UUIDs", () => {
     const { cards } = onLab("bare");
     expect(problems("bare", { cards: cards.slice(0, 1) })).toEqual([
-      "card-count: 1 cards of model rtx-a6000 can be used, 2 are declared",
+      "card-count: 1 of 2 declared cards of model rtx-a6000 can be used",
     ]);
   });
 

@@ -188,6 +188,39 @@ describe("what stops an up is known before it", () => {
   });
 });
 
+describe("a card that a virtual machine has", () => {
+  const boot = (cards: string) => {
+    for (const words of [
+      ["inventory", "pve1", cards],
+      ["reboot", "pve1"],
+    ])
+      expect(lab.lab(...words)).toMatchObject({ status: 0 });
+  };
+
+  beforeAll(() => {
+    boot("2x-a6000-one-vfio");
+    lab.onHost(
+      "mkdir -p /etc/pve/qemu-server; echo 'hostpci0: 61:00,pcie=1' > /etc/pve/qemu-server/105.conf",
+    );
+  });
+  afterAll(() => {
+    lab.onHost("rm -r /etc/pve/qemu-server");
+    boot("2x-a6000");
+  });
+
+  it("is printed as a comment that names the machine", () => {
+    const { blocks, text } = printed();
+    expect(Object.keys(blocks["proxmox-gpu-stack:gpus"] ?? {})).toEqual(["rtx-a6000-0"]);
+    expect(text).toContain("0000:61:00.0, vfio-pci, in virtual machine 105: not for containers");
+  });
+
+  it("stops an up of a stack that declares it", () => {
+    expect(doctorAfter(unchanged).problems).toEqual([
+      "card-count: 1 of 2 declared cards of model rtx-a6000 can be used; 0000:61:00.0 is bound to vfio-pci for virtual machine 105",
+    ]);
+  });
+});
+
 describe("a deployed host", () => {
   const disable = (file: StackFile) => Object.assign(file["services"]?.["qwen"] ?? {}, { enabled: false });
   const state = () =>
