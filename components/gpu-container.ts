@@ -146,8 +146,8 @@ export class GpuContainer extends pulumi.ComponentResource {
         parent: this,
         protect: settings.protect,
         dependsOn: [claim, args.template, ...args.after],
-        // Never Pulumi's option `import`: the provider's own id differs from its import id, so the next update would take
-        // the adopted container for another one and delete it, protection or not. Adoption is `pulumi import`.
+        // Never Pulumi's option `import`: the provider's own id differs from its import id, so the next update plans
+        // to delete the adopted container as another one, and does not name the protection. Adoption is `pulumi import`.
         ignoreChanges: NOT_THE_PROVIDERS,
         // T1: create-before-delete would adopt the old container and then delete it.
         deleteBeforeReplace: true,
