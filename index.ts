@@ -67,6 +67,11 @@ const services = plan.services.map(
     }),
 );
 
+/** Services that run; the others only have their files in place. */
+const running = plan.services
+  .map((service, i) => [service, services[i]] as const)
+  .filter(([service]) => service.service.enabled);
+
 const byName = <T, R>(entries: Readonly<Record<string, T>>, value: (entry: T) => R): Record<string, R> =>
   Object.fromEntries(Object.entries(entries).map(([name, item]) => [name, value(item)]));
 
@@ -79,10 +84,8 @@ export const environmentDigests = byName(environments, (environment) => environm
 /** Commit of each model. */
 export const modelRevisions = byName(models, (model) => model.revision);
 /** Where each service answers. */
-export const endpoints = Object.fromEntries(
-  plan.services.map((service, i) => [service.name, services[i]?.url]),
-);
+export const endpoints = Object.fromEntries(running.map(([{ name }, service]) => [name, service?.url]));
 /** Commands that repeat each service's health gate, to be run on the host. */
 export const healthChecks = Object.fromEntries(
-  plan.services.map((service, i) => [service.name, services[i]?.probeCommand]),
+  running.map(([{ name }, service]) => [name, service?.probeCommand]),
 );
