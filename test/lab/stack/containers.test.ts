@@ -346,7 +346,7 @@ describe("an id that somebody else uses", () => {
 
   beforeAll(() => {
     stack.onHost(
-      `pct create 140 local:vztmpl/debian-12-standard_12.12-1_amd64.tar.zst --hostname byhand --cores 1 --memory 768 --swap 0 --rootfs local-lvm:8 --net0 name=eth0,bridge=vmbr0,ip=${SUBNET}.140/24,gw=${SUBNET}.1 --unprivileged 1 --features nesting=1,keyctl=1 --onboot 1 >/dev/null 2>&1`,
+      `pct create 140 local:vztmpl/debian-12-standard_12.12-1_amd64.tar.zst --hostname byhand --cores 2 --memory 1024 --swap 0 --rootfs local-lvm:8 --net0 name=eth0,bridge=vmbr0,ip=${SUBNET}.140/24,gw=${SUBNET}.1 --unprivileged 1 --features nesting=1,keyctl=1 --onboot 1 >/dev/null 2>&1`,
     );
     stack.onHost("pct start 140 && pct exec 140 -- sh -c 'echo precious > /root/mark'");
     before = config(140);
@@ -403,9 +403,9 @@ describe("an id that somebody else uses", () => {
       "create other-claim",
       "update other-container",
     ]);
-    expect(stack.pulumi("preview", "--diff").output).toMatch(/dedicated: 768 => 1024/);
+    expect(stack.pulumi("preview", "--diff").output).toMatch(/cores *: 2 => 1\n/);
     stack.deploy();
-    expect(config(140)).toContain("memory: 1024");
+    expect(config(140)).toContain("cores: 1\n");
     expect(config(140)).toContain("features: nesting=1,keyctl=1");
     expectUntouched();
     unchanged();
