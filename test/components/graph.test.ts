@@ -56,6 +56,9 @@ const STEP = "command:remote:Command";
 const CONTAINER = "proxmoxve:index/containerLegacy:ContainerLegacy";
 const nameOf = (urn: string) => urn.split("::").at(-1) ?? "";
 
+// Loading the program and the SDKs takes longer than five seconds on a busy machine.
+jest.setTimeout(60_000);
+
 let resources: Registered[];
 beforeAll(async () => {
   resources = await run();
