@@ -15,12 +15,15 @@ module.exports = {
     {
       ...common,
       displayName: "unit",
+      // Bounds a test that hangs; how fast things are is measured in bench/, not here.
+      testTimeout: 60_000,
       testMatch: ["<rootDir>/test/**/*.test.ts"],
       testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/lab/"],
     },
     {
       ...common,
       displayName: "lab",
+      testTimeout: 600_000,
       testMatch: ["<rootDir>/test/lab/**/*.test.ts"],
     },
   ],
