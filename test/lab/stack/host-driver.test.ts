@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { LabStack, PROJECT } from "./lab-stack";
 
-const SUBNET = "10.84.0";
+const SUBNET = "10.88.0";
 const NEXT_KERNEL = "6.8.12-8-pve";
 const stack = new LabStack(SUBNET);
 jest.setTimeout(600_000);
