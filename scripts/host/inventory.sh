@@ -1,7 +1,7 @@
 # What a Proxmox VE host has: versions, kernels, driver, cards, guests, storages, bridges. It only looks. Configuration
 # files travel as they are; what they mean is decided where it can be tested.
 #
-# uses: step nvidia driver-packages driver-origin secure-boot gpu-users
+# uses: step packages nvidia driver-packages driver-origin secure-boot gpu-users
 # arguments: addresses=A,… (optional: does anybody have them?), paths=/P,… (optional: how much room is there?)
 # facts: see cli/inventory/host-facts.ts
 
@@ -60,7 +60,7 @@ headers_of() {
     return
   fi
   for name in "proxmox-headers-$1" "pve-headers-$1" "linux-headers-$1"; do
-    if apt-cache show "$name" >/dev/null 2>&1; then
+    if have_candidates "$name"; then
       printf available
       return
     fi
