@@ -62,6 +62,14 @@ function build(finish: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("status <STACK>")
+    .description("how a stack is: host, GPUs, containers, services, last probes; nothing changes there")
+    .option("--json", "print {host, gpus, containers, services, problems: [{id, message, fix}]}")
+    .action(async (stack: string, options: { json?: boolean }) => {
+      finish(await verb<typeof import("./status")>("status").status(stack, options));
+    });
+
+  program
     .command("recommend")
     .description(
       "a service for a model on given cards, as a fragment of a stack file: release, pins, flags, memory, why",

@@ -1,29 +1,12 @@
 # What a Proxmox VE host has: versions, kernels, driver, cards, guests, storages, bridges. It only looks. Configuration
 # files travel as they are; what they mean is decided where it can be tested.
 #
-# uses: step packages nvidia driver-packages driver-origin secure-boot gpu-users
+# uses: step json packages nvidia driver-packages driver-origin secure-boot gpu-users
 # arguments: addresses=A,… (optional: does anybody have them?), paths=/P,… (optional: how much room is there?)
 # facts: see cli/inventory/host-facts.ts
 
 step_check() {
   :
-}
-
-# object NAME VALUE…: a JSON object of texts.
-object() {
-  local separator=""
-  printf '{'
-  while (($# > 1)); do
-    printf '%s%s:%s' "$separator" "$(json_string "$1")" "$(json_string "$2")"
-    separator=,
-    shift 2
-  done
-  printf '}'
-}
-
-# list COMMAND…: the lines that it prints, each a JSON value, as a JSON list.
-list() {
-  printf '[%s]' "$("$@" | paste -sd, -)"
 }
 
 # One line a word of NAME=A,B,…

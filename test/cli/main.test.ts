@@ -326,6 +326,7 @@ test("--help of every verb exits 0 and names its arguments", async () => {
     "render",
     "inventory",
     "doctor",
+    "status",
     "recommend",
     "recover",
     "explain",
