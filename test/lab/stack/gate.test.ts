@@ -1,4 +1,7 @@
-import { ask, useLab } from "./lab-stack";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+
+import { ask, PROJECT, useLab } from "./lab-stack";
 
 const SUBNET = "10.86.0";
 const ENDPOINT = `http://${SUBNET}.129:30000`;
@@ -20,6 +23,12 @@ function setRequests(value: number): void {
 }
 
 const up = () => stack.pulumi("up", "--yes", "--skip-preview");
+/** `./stack status` as a user runs it. */
+const status = () =>
+  spawnSync("./stack", ["status", join(stack.folder, "Pulumi.test.yaml")], {
+    cwd: PROJECT,
+    encoding: "utf8",
+  });
 const unitText = () => stack.inContainer(`cat ${UNIT}`);
 const expectCorrectAnswer = async () => {
   expect(await ask(ENDPOINT, "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
@@ -88,5 +97,17 @@ describe("the repeated probe", () => {
     expect(stack.inContainer("sh -c 'cat /var/lib/proxmox-gpu-stack/probe/*.prom'")).toMatch(
       /^sglang_probe_healthy\{[^}]*\} 1$/m,
     );
+  });
+
+  it("makes `./stack status` exit with 1 while it finds loops, and with 0 after", () => {
+    misbehaveWith(12, { text: "loop-sentence" });
+    stack.tryOnHost("pct exec 129 -- systemctl start sglang-qwen-probe");
+    expect(status()).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining("says degenerate: ") as string,
+    });
+    stack.inContainer("rm -f /etc/lab/sglang.json");
+    stack.inContainer("systemctl start sglang-qwen-probe");
+    expect(status()).toMatchObject({ status: 0, stderr: "" });
   });
 });
