@@ -84,7 +84,19 @@ describe("a service that worked, changed so that it fails", () => {
   });
 });
 
+/** A server that was just restarted is not there yet. */
+async function untilHealthy(): Promise<void> {
+  for (let attempt = 0; attempt < 240; attempt++) {
+    const answer = await fetch(`${ENDPOINT}/health`).catch(() => undefined);
+    if (answer?.status === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  throw new Error(`${ENDPOINT}/health did not answer 200 within two minutes`);
+}
+
 describe("the repeated probe", () => {
+  beforeEach(untilHealthy);
+
   it("finds a server that begins to answer in loops, and marks it in the metric", () => {
     misbehaveWith(12, { text: "loop-sentence" });
     const run = stack.tryOnHost("pct exec 129 -- systemctl start sglang-qwen-probe");
