@@ -30,6 +30,16 @@ const beforeBlackwell = (facts: Facts) => (major(facts) ?? 99) < 10;
 const marlinRunner = (facts: Facts) =>
   facts.model?.mixtureOfExperts !== true || ["auto", "marlin"].includes(moeRunner(facts));
 
+/** NVFP4 experts on SM120 whose runner nobody states: R21's replacement looks at a stated modelopt_fp4 alone. */
+function runnerIsLeftToCheckpoint(facts: Facts): boolean {
+  return (
+    isSm120(facts) &&
+    isNvfp4Moe(facts) &&
+    moeRunner(facts) === "auto" &&
+    facts.settings.quantization !== "modelopt_fp4"
+  );
+}
+
 export const QUANTIZATION_RULES: readonly Rule[] = [
   {
     id: "R21",
@@ -53,11 +63,7 @@ export const QUANTIZATION_RULES: readonly Rule[] = [
       },
       {
         builds: { from: "0.5.13", before: "0.5.16" },
-        when: (facts) =>
-          isSm120(facts) &&
-          isNvfp4Moe(facts) &&
-          moeRunner(facts) === "auto" &&
-          facts.settings.quantization !== "modelopt_fp4",
+        when: (facts) => runnerIsLeftToCheckpoint(facts),
         severity: "warning",
         setting: "moeRunnerBackend",
         message:
@@ -255,11 +261,7 @@ export const QUANTIZATION_RULES: readonly Rule[] = [
     cases: [
       {
         builds: { from: "0.5.16", before: "0.5.21" },
-        when: (facts) =>
-          isSm120(facts) &&
-          isNvfp4Moe(facts) &&
-          moeRunner(facts) === "auto" &&
-          facts.settings.quantization !== "modelopt_fp4",
+        when: (facts) => runnerIsLeftToCheckpoint(facts),
         severity: "error",
         setting: "moeRunnerBackend",
         message:
@@ -268,11 +270,7 @@ export const QUANTIZATION_RULES: readonly Rule[] = [
       },
       {
         builds: { from: "0.5.21" },
-        when: (facts) =>
-          isSm120(facts) &&
-          isNvfp4Moe(facts) &&
-          moeRunner(facts) === "auto" &&
-          facts.settings.quantization !== "modelopt_fp4",
+        when: (facts) => runnerIsLeftToCheckpoint(facts),
         severity: "error",
         setting: "moeRunnerBackend",
         message: "the server enters the trtllm branch without its prepared weights",
