@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154 # settings.sh has the names of places
 # Life of the lab's hosts. A host is a folder in $hosts_folder:
 #   name's folder/address   its IPv4 address
-#   .../disk, .../work      the writable part of its overlay
+#   .../disk, .../work      the writable part of its overlay; links into LAB_DISKS where that was set when the host was made
 #   .../lower               its read-only layers
 #   .../netns               its network namespace
 #   .../supervisor.pid      process that keeps it running
@@ -85,12 +85,34 @@ create_host() {
   # Made aside: an interrupted creation leaves no half a host.
   local new="$run_folder/new-$name"
   rm -rf "$new"
-  mkdir -p "$new/disk" "$new/work" "$new/root"
+  mkdir -p "$new/root"
+  make_disk "$name" "$new"
   : >"$new/console"
   echo "$LAB_SUBNET.$octet" >"$new/address"
   echo "$lower" >"$new/lower"
   write_host_files "$new/disk/etc" "$name" "$LAB_SUBNET.$octet"
   mv "$new" "$host"
+}
+
+# make_disk NAME HOST_FOLDER: the empty writable part of the host's disk, in memory or in LAB_DISKS.
+make_disk() {
+  local place="$2"
+  if [[ -n "$LAB_DISKS" ]]; then
+    place="$LAB_DISKS/$bridge-$1"
+    rm -rf "$place"
+    mkdir -p "$place"
+    ln -s "$place/disk" "$place/work" "$2"
+  fi
+  mkdir "$place/disk" "$place/work"
+}
+
+# remove_host_folder NAME: forgets a host that is off, with its disk, wherever that lies.
+remove_host_folder() {
+  local host="${hosts_folder:?}/$1"
+  if [[ -L "$host/disk" ]]; then
+    rm -rf "$(dirname "$(readlink "$host/disk")")"
+  fi
+  rm -rf "$host"
 }
 
 # write_host_files ETC NAME ADDRESS: what tells this host from another, and how it reaches packages. Containers made on the host get
@@ -195,7 +217,7 @@ kill_host() {
 # destroy_host NAME: ends a host and throws its disk away.
 destroy_host() {
   kill_host "$1"
-  rm -rf "${hosts_folder:?}/$1"
+  remove_host_folder "$1"
 }
 
 # set_inventory NAME FILE: other cards in the host, seen from its next boot on. FILE is a path or a name in lab/inventory.
@@ -222,8 +244,8 @@ save_host() {
   require_host_name "$layer"
   power_off_host "$name"
   rm -rf "$saved.new" "$cache/saved/.old-$layer"
-  mkdir -p "$saved.new"
-  cp -a "$host/disk" "$saved.new/tree"
+  mkdir -p "$saved.new/tree"
+  cp -a "$host/disk/." "$saved.new/tree"
   # What belongs to this host, not to the state.
   local file
   for file in var/log/journal etc/lab/gpus.json etc/hostname etc/hosts etc/pve/local etc/pve/priv etc/apt/apt.conf.d/99labproxy \
@@ -233,7 +255,8 @@ save_host() {
   cp "$host/lower" "$saved.new/lower"
   [[ ! -e "$saved" ]] || mv "$saved" "$cache/saved/.old-$layer"
   mv "$saved.new" "$saved"
-  rm -rf "$cache/saved/.old-$layer" "$host"
+  rm -rf "$cache/saved/.old-$layer"
+  remove_host_folder "$name"
 }
 
 # saved_layer LAYER LOWER: the tree of a saved layer, refused when it was saved on top of other layers than LOWER.

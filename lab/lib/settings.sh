@@ -3,6 +3,7 @@
 #
 #   LAB_SUBNET  first three octets of the lab's network, default 10.77.0; another one gives a second lab beside the first
 #   LAB_DIR     state of this lab, default <repository>/.lab; two labs never share one
+#   LAB_DISKS   folder for the disks of hosts made from now on, such as /var/tmp/lab-disks; default: memory (a tmpfs of LAB_DIR)
 #
 # shellcheck disable=SC2034 # the variables are used by the scripts that source this file
 
@@ -28,7 +29,8 @@ release_locks() {
 
 LAB_SUBNET="${LAB_SUBNET:-10.77.0}"
 LAB_DIR="$(realpath --canonicalize-missing "${LAB_DIR:-$repository/.lab}")"
-export LAB_SUBNET LAB_DIR
+LAB_DISKS="${LAB_DISKS:+$(realpath --canonicalize-missing "$LAB_DISKS")}"
+export LAB_SUBNET LAB_DIR LAB_DISKS
 
 # A private range only: hosts of a public one would be cut off from this machine.
 [[ "$LAB_SUBNET" =~ ^(10\.[0-9]{1,3}|192\.168|172\.(1[6-9]|2[0-9]|3[01]))\.[0-9]{1,3}$ ]] ||

@@ -1,10 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { run, TestLab } from "./test-lab";
 
 jest.setTimeout(600_000);
 
+const labCache = join(
+  process.env.PROXMOX_GPU_STACK_CACHE ?? join(homedir(), ".cache/proxmox-gpu-stack"),
+  "lab",
+);
 const bootId = "cat /proc/sys/kernel/random/boot_id";
 
 describe("a lab host's life", () => {
@@ -14,8 +18,7 @@ describe("a lab host's life", () => {
   beforeAll(() => lab.ok("up"));
   afterAll(() => {
     lab.end();
-    const cache = process.env.PROXMOX_GPU_STACK_CACHE ?? join(homedir(), ".cache/proxmox-gpu-stack");
-    rmSync(join(cache, "lab/saved/life-cycle-test"), { recursive: true, force: true });
+    rmSync(join(labCache, "saved/life-cycle-test"), { recursive: true, force: true });
   });
 
   test("it has the fixed host key and lets root in with the fixed client key", () => {
@@ -194,6 +197,28 @@ describe("two labs on a machine", () => {
     }
     expect(lab.traces()).toEqual([]);
   });
+});
+
+test("with LAB_DISKS a host's disk lies there: kept over a power loss, part of a saved state, gone after down", () => {
+  const disks = mkdtempSync(join(tmpdir(), "lab-disks-"));
+  const lab = new TestLab("10.78.30", { LAB_DISKS: disks });
+  const place = join(disks, "lab10-78-30-pve1");
+  try {
+    lab.ok("up");
+    lab.shell("pve1", "echo kept >/root/file; sync /root/file");
+    expect(readFileSync(join(place, "disk/root/file"), "utf8")).toBe("kept\n");
+    lab.ok("kill", "pve1");
+    lab.ok("start", "pve1");
+    lab.ok("save", "pve1", "disks-test");
+    expect(readdirSync(disks)).toEqual([]);
+    lab.ok("up", "--from", "disks-test");
+    expect(lab.shell("pve1", "cat /root/file").stdout).toBe("kept\n");
+  } finally {
+    lab.end();
+    rmSync(join(labCache, "saved/disks-test"), { recursive: true, force: true });
+  }
+  expect(readdirSync(disks)).toEqual([]);
+  rmSync(disks, { recursive: true });
 });
 
 test("a wrong LAB_SUBNET is refused before anything is touched", () => {
