@@ -1,4 +1,4 @@
-"""The relay's HTTP server: /simple/, /simple/<project>/ and /files/<sha256>/<name>."""
+"""The relay's HTTP server: /simple/, /simple/<project>/, /upstream/simple/<project>/ and /files/<sha256>/<name>."""
 
 import os
 import re
@@ -27,7 +27,10 @@ class Handler(BaseHTTPRequestHandler):
             if path in ("/simple", "/simple/"):
                 self.send_projects()
             elif path.startswith("/simple/"):
-                self.send_project(path.removeprefix("/simple/"))
+                self.send_project("/simple/", path.removeprefix("/simple/"), self.server.store.page)
+            elif path.startswith("/upstream/simple/"):
+                rest = path.removeprefix("/upstream/simple/")
+                self.send_project("/upstream/simple/", rest, self.server.store.upstream_page)
             elif match := FILE.match(path):
                 self.send_stored(match["sha256"], match["name"])
             else:
@@ -58,8 +61,8 @@ class Handler(BaseHTTPRequestHandler):
             links = "".join(f'<a href="/simple/{name}/">{name}</a><br>\n' for name in names)
             self.send_body(200, f"<!DOCTYPE html>\n<html><body>\n{links}</body></html>\n".encode(), HTML_TYPE)
 
-    def send_project(self, rest):
-        """One project's page, under its normalized name."""
+    def send_project(self, root, rest, find):
+        """One project's page, under its normalized name below `root`; `find` gives it."""
         name = rest.rstrip("/")
         if not name or "/" in name:
             self.send_text(404, f"no such project: {name}")
@@ -67,11 +70,11 @@ class Handler(BaseHTTPRequestHandler):
         normal = normalize(name)
         if rest != f"{normal}/":
             self.send_response(301)
-            self.send_header("Location", f"/simple/{normal}/")
+            self.send_header("Location", f"{root}{normal}/")
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        page = self.server.store.page(normal)
+        page = find(normal)
         if self.wants_json():
             self.send_body(200, write_json(page), JSON_TYPE)
         else:

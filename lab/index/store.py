@@ -55,12 +55,16 @@ class Store:
         return projects
 
     def page(self, name):
-        """A project's page: local, else upstream's, else (upstream out of reach) the kept one with the kept files only.
-
-        Raises UpstreamError when there is nothing to offer."""
+        """A project's page: local, else upstream's. Raises UpstreamError when there is nothing to offer."""
         if name in self.local:
             self.refresh()
             return self.local[name]
+        return self.upstream_page(name)
+
+    def upstream_page(self, name):
+        """Upstream's page of a project, or (upstream out of reach) the kept one with the kept files only.
+
+        Raises UpstreamError when there is nothing to offer."""
         kept = self.folder / "pages" / f"{name}.json"
         try:
             page = read(name, *self.upstream.project(name))

@@ -135,15 +135,22 @@ class IndexTest(unittest.TestCase):
         finally:
             connection.close()
 
-    def page(self, name):
+    def page(self, name, root=""):
         """A project's page in JSON."""
-        return json.loads(self.get(f"/simple/{name}/", {"Accept": JSON_TYPE})[2])
+        return json.loads(self.get(f"{root}/simple/{name}/", {"Accept": JSON_TYPE})[2])
 
     def test_local_wheels_win_over_upstream_for_their_names(self):
         files = self.page("sglang")["files"]
         self.assertEqual([entry["hashes"]["sha256"] for entry in files], [hashlib.sha256(self.local).hexdigest()])
         self.assertEqual(self.upstream.seen, [])
         self.assertEqual(self.get(files[0]["url"])[2], self.local)
+
+    def test_below_upstream_the_real_project_of_a_local_name_is_relayed(self):
+        status, headers, _, _ = self.get("/upstream/simple/SGLang/")
+        self.assertEqual((status, headers["Location"]), (301, "/upstream/simple/sglang/"))
+        entry = self.page("sglang", "/upstream")["files"][0]
+        self.assertEqual(self.get(entry["url"])[2], self.upstream.files["sglang-0.5.11-py3-none-any.whl"])
+        self.assertEqual(self.get(self.page("sglang")["files"][0]["url"])[2], self.local)
 
     def test_a_wheel_that_changed_is_served_as_it_is_now(self):
         old = self.page("sglang")["files"][0]
