@@ -20,7 +20,8 @@ const TYPE_NAMES: Record<string, string> = {
   array: "a list",
 };
 
-function allowedBy(issue: Issue): string {
+/** What an issue allows, to complete "must be …". */
+export function allowedBy(issue: Issue): string {
   switch (issue.code) {
     case "invalid_type":
       return TYPE_NAMES[issue.expected] ?? issue.expected;
@@ -41,12 +42,14 @@ function allowedBy(issue: Issue): string {
   }
 }
 
-function shown(value: unknown): string | undefined {
+/** A plain value as messages show it. */
+export function shown(value: unknown): string | undefined {
   if (value === undefined || (typeof value === "object" && value !== null)) return undefined;
   return typeof value === "string" ? `"${value}"` : String(value);
 }
 
-function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+/** The value at a path of a structure. */
+export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   let current = root;
   for (const segment of path) {
     if (typeof current !== "object" || current === null) return undefined;
