@@ -1,0 +1,1 @@
+export { wheelDigests, type BuildChoice } from "./wheel-digest";
