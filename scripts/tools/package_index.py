@@ -1,0 +1,122 @@
+"""Which package index this machine uses, and where a file lies in an index that speaks PEP 691 or PEP 503."""
+
+import base64
+import html.parser
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import urllib.parse
+
+PAGE_TYPES = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+FIND_PIP = (
+    "import glob, os, sys; sys.path += glob.glob('/usr/share/python-wheels/pip-*.whl'); "
+    "sys.path += glob.glob(os.path.dirname(os.__file__) + '/ensurepip/_bundled/pip-*.whl'); "
+)
+
+
+def machine_index():
+    """Address of the package index that this machine's uv or pip is configured for; credentials included.
+
+    Raises LookupError without pip."""
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
+        if os.environ.get(name):
+            return os.environ[name].rstrip("/")
+    code = (
+        "import json; from pip._internal.configuration import Configuration; "
+        "from pip._internal.models.index import PyPI; c = Configuration(isolated=False); c.load(); values = {}\n"
+        "for key, value in c.items(): values.update(value if isinstance(value, dict) else {key: value})\n"
+        "print(values.get('install.index-url') or values.get('global.index-url') or PyPI.simple_url)"
+    )
+    done = subprocess.run([sys.executable, "-c", FIND_PIP + code], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LookupError("python3 has no pip, which knows this machine's package index: apt install python3-venv")
+    return done.stdout.strip().rstrip("/")
+
+
+def without_credentials(url):
+    """(address without user name and password, headers that carry them)."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.username is None:
+        return url, {}
+    host = parts.hostname + (f":{parts.port}" if parts.port else "")
+    secret = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}".encode()
+    plain = urllib.parse.urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
+    return plain, {"Authorization": "Basic " + base64.b64encode(secret).decode()}
+
+
+class Links(html.parser.HTMLParser):
+    """The links of a PEP 503 page: [address, text]."""
+
+    def __init__(self):
+        super().__init__()
+        self.links, self.is_open = [], False
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "a":
+            self.links.append([dict(attributes).get("href", ""), ""])
+            self.is_open = True
+
+    def handle_data(self, data):
+        if self.is_open:
+            self.links[-1][1] += data.strip()
+
+    def handle_endtag(self, tag):
+        if tag == "a":
+            self.is_open = False
+
+
+class Index:
+    """One package index that speaks PEP 691 or PEP 503."""
+
+    def __init__(self, url, request):
+        """`request` opens an address with headers."""
+        self.request = request
+        self.url, self.credentials = without_credentials(url.rstrip("/"))
+        self.guard, self.pages = threading.Lock(), {}
+
+    def headers_for(self, url):
+        """Credentials go to the index's own host only."""
+        return self.credentials if urllib.parse.urlsplit(url).netloc == urllib.parse.urlsplit(self.url).netloc else {}
+
+    def page(self, package):
+        """[(file name, address, SHA-256 or None)] of a package."""
+        with self.guard:
+            lock = self.pages.setdefault(package, [threading.Lock(), None])
+        with lock[0]:
+            if lock[1] is None:
+                lock[1] = self.read_page(f"{self.url}/{package}/")
+            return lock[1]
+
+    def read_page(self, url):
+        with self.request(url, {"Accept": PAGE_TYPES, **self.headers_for(url)}) as answer:
+            base, kind, body = answer.geturl(), answer.headers.get_content_type(), answer.read()
+        if kind.endswith("json"):
+            return [
+                (entry["filename"], urllib.parse.urljoin(base, entry["url"]), entry.get("hashes", {}).get("sha256"))
+                for entry in json.loads(body)["files"]
+            ]
+        parser = Links()
+        parser.feed(body.decode("utf-8", "replace"))
+        found = []
+        for href, text in parser.links:
+            address, fragment = urllib.parse.urldefrag(urllib.parse.urljoin(base, href))
+            match = re.match(r"sha256=([0-9a-f]{64})$", fragment)
+            found.append((text, address, match[1] if match else None))
+        return found
+
+    def address_of(self, file):
+        """Where a file lies: by its hash, or by its name where the index tells no hashes. Raises LookupError."""
+        package = re.sub(r"[-_.]+", "-", file.get("package") or file["name"].split("-")[0]).lower()
+        page = self.page(package)
+        for _, address, sha256 in page:
+            if sha256 == file["sha256"]:
+                return address
+        for name, address, sha256 in page:
+            if name == file["name"]:
+                if sha256 is None:
+                    return address
+                raise LookupError(f"the index now offers another file of this name, sha256 {sha256}")
+        raise LookupError(f"the index no longer offers it ({len(page)} files of {package} are there)")
