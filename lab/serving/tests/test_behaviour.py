@@ -107,6 +107,21 @@ class BehaviourTest(unittest.TestCase):
         self.assertEqual(status, -9)
         self.assertIn("text is 'nonsense'; allowed: good, loop-sentence", output)
 
+    def test_a_running_server_outlives_the_moment_in_which_its_control_file_is_written(self):
+        server = self.start(scale=INSTANT)
+        # As `pct push` and a shell's redirection do: first empty, then, a process start later, written.
+        for written in ("", '{"text": "bo'):
+            self.machine.behaviour_file.write_text(written, encoding="utf-8")
+            time.sleep(0.5)
+            self.machine.behave({"text": "both-null"})
+            self.assertIsNone(server.say("What is 2+2?"))
+
+    def test_a_control_file_that_stays_broken_ends_the_server_and_is_named(self):
+        server = self.start(scale=INSTANT)
+        self.machine.behaviour_file.write_text("not this", encoding="utf-8")
+        self.assertEqual(server.wait(10), -9)
+        self.assertIn(f"{self.machine.behaviour_file}: not JSON", server.output())
+
     def test_0_5_9_repeats_itself_with_a_hybrid_model(self):
         self.machine.warm_caches("0.5.9")
         for backend, text in (("flashinfer", "The user is asking"), ("triton", "lambda lambda")):

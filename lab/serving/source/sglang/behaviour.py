@@ -2,6 +2,7 @@
 
 The file holds one object or a list of them. The first one whose `when` fits the server's arguments counts; without `when`
 it fits always. It is read at start and again for every request, so that text and health can be switched while it runs.
+Whoever writes it (`pct push`, a shell) empties it first: what is no JSON yet is read again for a while.
 
     {"when": {"attention_backend": "flashinfer"}, "text": "loop-word"}
 
@@ -18,6 +19,7 @@ it fits always. It is read at start and again for every request, so that text an
 
 import json
 import os
+import time
 
 DEFAULT_FILE = "/etc/lab/sglang.json"
 TEXTS = ("good", "loop-sentence", "loop-word", "no-answer", "random-words", "newlines", "nan", "both-null", "wrong")
@@ -30,6 +32,8 @@ ALLOWED = {
     "health": ("ok", 503),
     "serverInfo": None,
 }
+# How long a file may stay half-written; on a machine with no idle core a write takes that of a process to start.
+WRITING_SECONDS = 5
 DEFAULTS = {"text": "good", "start": "ok", "crashAfterSeconds": None, "loadSeconds": None, "health": "ok", "serverInfo": {}}
 
 
@@ -43,17 +47,25 @@ class Behaviour:
     def now(self):
         """The prescribed values, defaults filled in. Raises ValueError naming file, key, value and what is allowed."""
         try:
-            with open(self.path, encoding="utf-8") as file:
-                content = json.load(file)
+            content = self._read()
         except FileNotFoundError:
             return DEFAULTS
-        except ValueError as error:
-            raise ValueError(f"{self.path}: not JSON: {error}") from error
         for entry in content if isinstance(content, list) else [content]:
             self._check(entry)
             if all(self.arguments.get(key) == value for key, value in entry.get("when", {}).items()):
                 return DEFAULTS | {key: value for key, value in entry.items() if key != "when"}
         return DEFAULTS
+
+    def _read(self):
+        deadline = time.monotonic() + WRITING_SECONDS
+        while True:
+            try:
+                with open(self.path, encoding="utf-8") as file:
+                    return json.load(file)
+            except ValueError as error:
+                if time.monotonic() > deadline:
+                    raise ValueError(f"{self.path}: not JSON: {error}") from error
+                time.sleep(0.02)
 
     def _check(self, entry):
         for key, value in entry.items():
