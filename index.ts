@@ -6,6 +6,7 @@ import { MlEnv } from "./components/ml-env";
 import { ModelSnapshot } from "./components/model-snapshot";
 import { NvidiaDriver } from "./components/nvidia-driver";
 import { entry, loadProgram } from "./components/program";
+import { Wheelhouse } from "./components/wheelhouse";
 
 const { config, plan, context, credentials } = loadProgram();
 
@@ -18,6 +19,11 @@ const models = Object.fromEntries(
     new ModelSnapshot(model.name, { context, plan: model, after: [driver.last] }),
   ]),
 );
+
+const wheelhouse =
+  plan.wheelhouse === undefined
+    ? []
+    : [new Wheelhouse("wheelhouse", { context, step: plan.wheelhouse, after: [driver.last] }).last];
 
 const provider = proxmoxProvider("proxmox", config.host, credentials);
 const templates: Record<string, pulumi.Resource> = {};
@@ -45,7 +51,7 @@ const environments = Object.fromEntries(
       new MlEnv(environment.name, {
         context,
         plan: environment,
-        after: [container.last],
+        after: [container.last, ...wheelhouse],
         deletedWith: container.container,
       }),
     ];

@@ -17,6 +17,8 @@ import { readStackFile, type StackFile } from "./stack-file";
 import { listed, nearest } from "./suggest";
 import { unknownPinProblems } from "./unknown-pins";
 import { parseValues } from "./values";
+import { wheelhouseProblems } from "./wheelhouse-references";
+import { wheelProblems } from "./wheel-references";
 
 /** The project: `environments/` and `file:` checksums are relative to it. */
 export const PROJECT_DIRECTORY = path.resolve(__dirname, "..");
@@ -88,7 +90,7 @@ function structured(own: Readonly<Record<string, unknown>>): Record<string, unkn
   );
 }
 
-/** Replaces `file:` checksums and fills the driver's version into its address. */
+/** Replaces `file:` checksums and fills versions into the addresses of installers. */
 function withChecksums(view: View, projectDirectory: string): { problems: Problem[] } {
   const problems: Problem[] = [];
   const resolve = (
@@ -105,6 +107,11 @@ function withChecksums(view: View, projectDirectory: string): { problems: Proble
   if (installer?.url !== undefined && view.driver?.version !== undefined) {
     installer.url = installer.url.replaceAll("{version}", view.driver.version);
     resolve(installer, ["driver", "installer"]);
+  }
+  for (const [name, toolkit] of entriesOf(view.toolkits)) {
+    if (toolkit.installer?.url === undefined || toolkit.version === undefined) continue;
+    toolkit.installer.url = toolkit.installer.url.replaceAll("{version}", toolkit.version);
+    resolve(toolkit.installer, ["toolkits", name, "installer"]);
   }
   for (const [name, container] of entriesOf(view.containers)) {
     resolve(container.template, ["containers", name, "template"]);
@@ -126,6 +133,8 @@ function inspect(file: StackFile, fromFile: boolean, projectDirectory: string): 
     ...checksumProblems,
     ...referenceProblems(view),
     ...lockProblems(view, projectDirectory),
+    ...wheelhouseProblems(view, projectDirectory),
+    ...wheelProblems(view, projectDirectory),
     ...serviceProblems(view, projectDirectory),
     ...pairProblems(view),
     ...secretProblems(own, fromFile),

@@ -7,6 +7,8 @@ import { gpusSchema, type GpuConfig } from "./schema/gpus";
 import { hostSchema, type HostConfig } from "./schema/host";
 import { modelsSchema, type ModelConfig } from "./schema/models";
 import { servicesSchema, type ServiceConfig } from "./schema/services";
+import { toolkitsSchema, type ToolkitConfig } from "./schema/toolkits";
+import { wheelhouseSchema, type WheelhouseConfig } from "./schema/wheelhouse";
 
 export type { MountConfig } from "./schema/containers";
 export type {
@@ -17,6 +19,8 @@ export type {
   HostConfig,
   ModelConfig,
   ServiceConfig,
+  ToolkitConfig,
+  WheelhouseConfig,
 };
 export { UNKNOWN } from "./schema/fields";
 
@@ -29,6 +33,8 @@ export const stackSchema = z.strictObject({
   driver: driverSchema,
   gpus: gpusSchema,
   containers: containersSchema.default({}),
+  wheelhouse: wheelhouseSchema.optional(),
+  toolkits: toolkitsSchema.default({}),
   environments: environmentsSchema.default({}),
   models: modelsSchema.default({}),
   services: servicesSchema.default({}),
@@ -81,6 +87,10 @@ export interface StackConfig {
   readonly gpus: Readonly<Record<string, GpuConfig>>;
   /** `hostname` is always set. */
   readonly containers: Readonly<Record<string, ContainerConfig & { hostname: string }>>;
+  /** undefined: packages come from the index. */
+  readonly wheelhouse?: WheelhouseConfig | undefined;
+  /** `installer.url` has its version filled in, `installer.sha256` is a checksum or `unknown`. */
+  readonly toolkits: Readonly<Record<string, ToolkitConfig>>;
   readonly environments: Readonly<Record<string, EnvironmentConfig>>;
   readonly models: Readonly<Record<string, ModelConfig>>;
   readonly services: Readonly<Record<string, ResolvedService>>;

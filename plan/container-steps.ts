@@ -1,4 +1,5 @@
-import type { StackConfig } from "../config/schema";
+import type { MountConfig, StackConfig } from "../config/schema";
+import { WHEELHOUSE_TARGET } from "../config/schema/wheelhouse";
 import { driverIdentity } from "./driver";
 import { cardId } from "./host-steps";
 import { scriptText, stepDigest, shortDigest } from "./script";
@@ -153,6 +154,18 @@ function base(name: string, settings: ContainerConfig, templateFile: string) {
   };
 }
 
+/** The wheelhouse, read-only, for a container that holds an environment. */
+function wheelhouseMount({ wheelhouse, environments }: StackConfig, name: string): MountConfig[] {
+  const builds = Object.values(environments).some(({ container }) => container === name);
+  if (wheelhouse === undefined || !builds) return [];
+  return [{ source: wheelhouse.path, target: WHEELHOUSE_TARGET, readOnly: true }];
+}
+
 export function planContainers(config: StackConfig): ContainerPlan[] {
-  return Object.entries(config.containers).map(([name, settings]) => planContainer(config, name, settings));
+  return Object.entries(config.containers).map(([name, settings]) =>
+    planContainer(config, name, {
+      ...settings,
+      mounts: [...settings.mounts, ...wheelhouseMount(config, name)],
+    }),
+  );
 }

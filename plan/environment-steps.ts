@@ -1,14 +1,17 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { UNKNOWN, type StackConfig } from "../config/schema";
+import { readEnvironmentFolder } from "../config/environment-folder";
+import { UNKNOWN, type EnvironmentConfig, type StackConfig } from "../config/schema";
 import { scriptText, shortDigest } from "./script";
 import { inContainer, step, type Step } from "./step";
+import { wheelDigests } from "./wheel-steps";
+import { fileList, filesOfLock } from "./wheelhouse-steps";
 
 export interface EnvironmentPlan {
   readonly name: string;
   readonly container: string;
-  /** Content address: lock, interpreter and uv decide it. */
+  /** Content address: lock, uv, interpreter, wheels built from source and smoke test decide it. */
   readonly digest: string;
   /** The link that services use. */
   readonly path: string;
@@ -19,42 +22,82 @@ export interface EnvironmentPlan {
 
 const ROOT = "/opt/proxmox-gpu-stack/environments";
 
-export function planEnvironments(config: StackConfig, projectDirectory: string): EnvironmentPlan[] {
-  const text = (path: string) =>
-    readFileSync(join(projectDirectory, "environments", path), "utf8").replace(/\n+$/, "");
-  return Object.entries(config.environments).map(([name, environment]) => {
-    const container = config.containers[environment.container];
-    if (!container) throw new Error(`environment ${name} names an unknown container`);
-    const lock = join(environment.lock, "requirements.lock");
-    // A lock that nobody has made yet lets a preview pass; the configuration's checks refuse `up`.
-    const locked = existsSync(join(projectDirectory, "environments", lock));
-    const requirements = locked ? text(lock) : "";
-    const uv = text("uv.lock.txt");
-    const digest = locked ? shortDigest(requirements, uv, environment.python) : UNKNOWN;
-    return {
-      name,
-      container: environment.container,
-      digest,
-      path: environment.path,
-      target: `${ROOT}/${name}/${digest}`,
-      step: step({
-        name: `${name}-environment`,
-        target: inContainer(container.vmId),
-        script: "container/ml-env",
-        args: {
-          name,
-          path: environment.path,
-          digest,
-          lock: environment.lock,
-          python: environment.python,
-          index: environment.index ?? "",
-          imports: environment.imports.join(","),
-          keep: String(environment.keep),
-        },
-        texts: { requirements, uv, "ml-env-build": scriptText("tools/ml-env-build") },
-        timeoutMinutes: 300,
-        summary: `Python ${environment.python} environment from lock ${environment.lock}, built aside, smoke-tested, switched`,
-      }),
-    };
+function planEnvironment(
+  config: StackConfig,
+  name: string,
+  environment: EnvironmentConfig,
+  projectDirectory: string,
+): EnvironmentPlan {
+  const container = config.containers[environment.container];
+  if (!container) throw new Error(`environment ${name} names an unknown container`);
+  const folder = readEnvironmentFolder(environment.lock, projectDirectory);
+  const uv = readFileSync(join(projectDirectory, "environments", "uv.lock.txt"), "utf8").replace(/\n+$/, "");
+  // A lock that nobody has made yet lets a preview pass; the configuration's checks refuse `up`.
+  const requirements = folder.lock?.text.replace(/\n+$/, "");
+  const wheels = wheelDigests(environment.lock, projectDirectory, {
+    python: environment.python,
+    toolkit: environment.toolkit === undefined ? undefined : config.toolkits[environment.toolkit],
   });
+  const smokeTest = JSON.stringify(folder.smokeTest);
+  const digest =
+    requirements === undefined
+      ? UNKNOWN
+      : shortDigest(
+          requirements,
+          uv,
+          environment.python,
+          folder.python?.sha256 ?? "",
+          wheels.join(","),
+          smokeTest,
+        );
+  const texts = {
+    requirements: requirements ?? "",
+    uv,
+    "smoke-test": smokeTest,
+    "ml-env-build": scriptText("tools/ml-env-build"),
+    "ml-env-smoke-test.py": scriptText("tools/ml-env-smoke-test.py"),
+    ...(folder.smokeTest.architectures.length === 0
+      ? {}
+      : { "cuda-architectures.py": scriptText("tools/cuda-architectures.py") }),
+  };
+  return {
+    name,
+    container: environment.container,
+    digest,
+    path: environment.path,
+    target: `${ROOT}/${name}/${digest}`,
+    step: step({
+      name: `${name}-environment`,
+      target: inContainer(container.vmId),
+      script: "container/ml-env",
+      args: {
+        name,
+        path: environment.path,
+        digest,
+        lock: environment.lock,
+        python: environment.python,
+        ...(folder.python === undefined
+          ? {}
+          : { interpreter: `${folder.python.version}:${folder.python.sha256}:${folder.python.url}` }),
+        ...(wheels.length === 0 ? {} : { wheels: wheels.join(",") }),
+        index: environment.index ?? "",
+        keep: String(environment.keep),
+      },
+      texts:
+        config.wheelhouse === undefined
+          ? texts
+          : {
+              ...texts,
+              files: fileList(filesOfLock(environment.lock, projectDirectory)),
+            },
+      timeoutMinutes: 300,
+      summary: `Python ${folder.python?.version ?? environment.python} environment from lock ${environment.lock}, built aside, smoke-tested, switched`,
+    }),
+  };
+}
+
+export function planEnvironments(config: StackConfig, projectDirectory: string): EnvironmentPlan[] {
+  return Object.entries(config.environments).map(([name, environment]) =>
+    planEnvironment(config, name, environment, projectDirectory),
+  );
 }

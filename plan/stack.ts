@@ -6,11 +6,14 @@ import { planDriver, type DriverPlan } from "./host-steps";
 import { planModels, type ModelPlan } from "./model-steps";
 import { planServices, type InferenceServicePlan } from "./service-steps";
 import type { Step } from "./step";
+import { planWheelhouse } from "./wheelhouse-steps";
 
 /** All that a stack does, as plain data. */
 export interface StackPlan {
   readonly driver: DriverPlan;
   readonly models: readonly ModelPlan[];
+  /** undefined for a stack without a wheelhouse. */
+  readonly wheelhouse: Step | undefined;
   readonly containers: readonly ContainerPlan[];
   readonly environments: readonly EnvironmentPlan[];
   readonly services: readonly InferenceServicePlan[];
@@ -37,6 +40,7 @@ export function planStack(config: StackConfig, projectDirectory: string): StackP
   return {
     driver: planDriver(config),
     models: planModels(config),
+    wheelhouse: planWheelhouse(config, projectDirectory),
     containers: planContainers(config),
     environments,
     services,
@@ -54,6 +58,7 @@ export function allSteps(plan: StackPlan): Step[] {
     ready,
     boot,
     ...plan.models.map((model) => model.step),
+    ...(plan.wheelhouse === undefined ? [] : [plan.wheelhouse]),
     ...plan.containers.flatMap(({ claim, attach, userland, cuda }) =>
       [claim, attach, userland, cuda].filter((step) => step !== undefined),
     ),

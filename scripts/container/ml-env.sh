@@ -1,20 +1,27 @@
 # Build a Python environment from a hashed lock at a content address beside the running one, smoke-test it, and switch
-# to it by one rename. The build is a unit of its own; a failed one leaves the running environment as it is.
+# to it by one rename. The build is a unit of its own; a failed one leaves the running environment as it is. With a
+# wheelhouse (mounted at /wheelhouse) no network is used.
 #
-# uses: step files packages long-work
+# uses: step files packages download long-work environments
 # arguments: name, path (the link that services use), digest (content address), python (version), lock (its name),
-#            index (optional package index), imports=MODULE,…, keep (how many earlier ones stay)
-# texts: requirements (the lock), uv (the lock of uv itself), ml-env-build (the worker)
-# facts: digest, path, target
+#            interpreter=VERSION:SHA256:URL (optional, a pinned one), wheels=DIGEST,… (optional, built from source),
+#            index (optional package index), keep (how many earlier ones stay)
+# texts: requirements (the lock), uv (the lock of uv itself), files (the wheelhouse's list; without it packages come from
+#        the index), smoke-test (JSON), ml-env-build (the worker), ml-env-smoke-test.py, cuda-architectures.py (optional)
+# facts: digest, path, target, kept
 
-ROOT=/opt/proxmox-gpu-stack/environments
+STORE=/opt/proxmox-gpu-stack
 
 target() {
-  printf '%s/%s/%s' "$ROOT" "$(argument name)" "$(argument digest)"
+  printf '%s/%s' "$(environments)" "$(argument digest)"
 }
 
 complete() {
   [[ -e $(target)/.complete ]]
+}
+
+offline() {
+  [[ -n ${FILES[files]:-} ]]
 }
 
 # A directory that somebody made by hand is never overwritten.
@@ -32,59 +39,95 @@ step_check() {
     differs "$(argument path) does not point to environment $(argument digest)"
 }
 
-step_apply() {
-  local folder packages=() requirements uv
-  folder=$ROOT/$(argument name)
-  install -d -m 755 /opt/proxmox-gpu-stack "$ROOT" "$folder"
-  if ! complete; then
-    command -v python3 >/dev/null || packages+=(python3)
-    # ensurepip comes with python3-venv; uv itself is installed by pip, from its own hashed lock.
-    python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
-    ((${#packages[@]} == 0)) || install_packages "${packages[@]}"
-    requirements=$folder/$(argument digest).lock
-    uv=$folder/uv.lock
-    put_text "$requirements" 644 "$(file requirements)
-"
-    put_text "$uv" 644 "$(file uv)
-"
-    put_text "$folder/build" 755 "$(file ml-env-build)
-"
-    say "building environment $(argument name) $(argument digest) from lock $(argument lock)"
-    long_work "environment-$(argument name)" "$(argument digest)" 240 \
-      "$folder/build" "$(target)" "$requirements" "$uv" "$(argument python)" "$(argument index "")" "$(argument imports "")" ||
-      fail "environment $(argument name) could not be built; the one in use is untouched" \
-        "the last lines above name the package; the whole log: $LONG_WORK/environment-$(argument name).log"
-  fi
-  install -d -m 755 "$(dirname "$(argument path)")"
-  ln -sfn "$(target)" "$(argument path).next"
-  mv -T "$(argument path).next" "$(argument path)"
-  remove_old
-}
-
-# Keeps the one in use and the newest earlier ones; never one that a process or a service's record still uses.
-remove_old() {
-  local folder keep entry
-  folder=$ROOT/$(argument name)
-  keep=$(argument keep)
-  while IFS= read -r entry; do
-    [[ -n $entry && $entry != "$(target)" ]] || continue
-    if ((keep > 0)); then
-      keep=$((keep - 1))
-      continue
+# Unpacks the pinned interpreter once and prints its folder.
+pinned_interpreter() {
+  local version sha256 url archive folder
+  IFS=: read -r version sha256 url <<<"$(argument interpreter)"
+  folder=$STORE/python-$version-${sha256:0:12}
+  if [[ ! -e $folder/.complete ]]; then
+    archive=$(wheelhouse_file "$sha256")
+    if [[ -z $archive ]]; then
+      ! offline || fail "the wheelhouse lacks the interpreter ${url##*/}" "./stack wheelhouse push STACK sends it to the host; then run \`up\` again"
+      command -v curl >/dev/null || install_packages curl ca-certificates
+      archive=$PACKAGE_CACHE/interpreters/$sha256/${url##*/}
+      download "$url" "$archive" "$sha256"
     fi
-    if in_use "$entry"; then continue; fi
-    say "removing old environment ${entry##*/}"
-    rm -rf "$entry" "$entry.lock"
-  done < <(find "$folder" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %p\n' | sort -rn | cut -d' ' -f2-)
+    has_checksum "$archive" "$sha256" || fail "damaged in the wheelhouse: $archive" \
+      "remove the file on the host; ./stack wheelhouse push STACK sends it again; then run \`up\`"
+    say "unpacking Python $version"
+    rm -rf "$folder.partial"
+    install -d -m 755 "$folder.partial"
+    tar --extract --file "$archive" --directory "$folder.partial" --strip-components 1 --no-same-owner ||
+      fail "${archive##*/} could not be unpacked" "see tar's line above; is the disk full? (df -h $STORE)"
+    [[ -x $folder.partial/bin/python3 ]] || fail "${archive##*/} holds no bin/python3" "take an archive of python-build-standalone's kind install_only"
+    touch "$folder.partial/.complete"
+    rm -rf "$folder"
+    mv -T "$folder.partial" "$folder"
+  fi
+  printf '%s' "$folder"
 }
 
-in_use() {
-  grep -qs "$1" /var/lib/proxmox-gpu-stack/services/*/environment && return 0
-  find /proc/[0-9]*/maps -maxdepth 0 -exec grep -lqs "$1/" {} + 2>/dev/null
+# The path of the one file with that checksum in the wheelhouse; nothing when it is not there.
+wheelhouse_file() {
+  find "/wheelhouse/files/$1" -maxdepth 1 -type f -print -quit 2>/dev/null || true
+}
+
+# What unpacks uv and runs the environment, where no interpreter is pinned: the container's own.
+need_system_python() {
+  local packages=()
+  if command -v python3 >/dev/null && { offline || python3 -c 'import ensurepip' 2>/dev/null; }; then return 0; fi
+  command -v python3 >/dev/null || packages+=(python3)
+  # ensurepip comes with python3-venv; uv itself is installed by pip, from its own hashed lock.
+  offline || packages+=(python3-venv)
+  ! offline || say "this container has no Python: it comes from its package source; a pinned interpreter would come from the wheelhouse"
+  install_packages "${packages[@]}"
+}
+
+# Everything that the worker reads, in a folder of its own.
+put_inputs() {
+  local folder=$1 name
+  install -d -m 755 "$folder"
+  rm -f "$folder/files" "$folder/cuda-architectures.py"
+  for name in "${!FILES[@]}"; do
+    put_text "$folder/$name" 755 "${FILES[$name]}
+"
+  done
+  put_text "$folder/lock" 644 "$(argument lock)
+"
+  put_text "$folder/interpreter" 644 "$2"
+}
+
+build() {
+  local inputs interpreter=""
+  inputs=/var/lib/proxmox-gpu-stack/environments/$(argument name)
+  if [[ -n $(argument interpreter "") ]]; then
+    interpreter=$(pinned_interpreter)
+  else
+    need_system_python
+  fi
+  put_inputs "$inputs" "$interpreter"
+  say "building environment $(argument name) $(argument digest) from lock $(argument lock)"
+  long_work "environment-$(argument name)" "$(argument digest)" 240 \
+    "$inputs/ml-env-build" "$inputs" "$(target)" "$(argument python)" "$(argument index "")" "$(argument wheels "")" && return 0
+  if [[ -s $inputs/problem ]]; then
+    fail "environment $(argument name) from lock $(argument lock) could not be built, the one in use is untouched: $(sed -n 1p "$inputs/problem")" \
+      "$(sed -n 2p "$inputs/problem")"
+  fi
+  fail "environment $(argument name) could not be built; the one in use is untouched" \
+    "the last lines above name the package; the whole log: $LONG_WORK/environment-$(argument name).log"
+}
+
+step_apply() {
+  install -d -m 755 "$STORE" "$ROOT" "$(environments)"
+  complete || build
+  install -d -m 755 "$(dirname "$(argument path)")"
+  switch_to "$(argument digest)"
+  remove_old "$(argument keep)"
 }
 
 step_facts() {
   fact digest "$(argument digest)"
   fact path "$(argument path)"
   fact target "$(target)"
+  fact kept "$(kept | paste -sd' ' -)"
 }

@@ -83,6 +83,7 @@ describe("the resources of a stack", () => {
       "proxmox-gpu-stack:index:MlEnv",
       "proxmox-gpu-stack:index:ModelSnapshot",
       "proxmox-gpu-stack:index:NvidiaDriver",
+      "proxmox-gpu-stack:index:Wheelhouse",
     ]);
   });
 
