@@ -4,6 +4,9 @@ import { join } from "node:path";
 
 import type { Step, StepTarget } from "./step";
 
+/** What a script is asked to do: make it so, only look, take away. */
+export type StepMode = "apply" | "check" | "remove";
+
 export const SCRIPTS = join(__dirname, "..", "scripts");
 
 /** A short digest for command lines: enough to tell two versions apart, short enough to read. */
@@ -71,12 +74,16 @@ function runner(target: StepTarget): string {
   return target.kind === "host" ? "bash -s" : `pct exec ${target.vmId} --keep-env 0 -- bash -s`;
 }
 
-/** The line that a preview shows and an error repeats; `mode` is left out for apply. */
-export function stepCommand(step: Step, mode: "apply" | "check" | "remove" = "apply"): string {
+/** `NAME=VALUE` words of a step, sorted; `mode` is left out for apply. */
+export function stepArguments(step: Step, mode: StepMode = "apply"): string[] {
   const args: Record<string, string> = { ...step.args, script: stepDigest(step) };
   if (mode !== "apply") args.mode = mode;
-  const words = Object.keys(args)
+  return Object.keys(args)
     .sort()
     .map((key) => shellWord(`${key}=${args[key] ?? ""}`));
-  return [`${runner(step.target)} --`, step.name, ...words].join(" ");
+}
+
+/** The line that a preview shows and an error repeats. */
+export function stepCommand(step: Step, mode: StepMode = "apply"): string {
+  return [`${runner(step.target)} --`, step.name, ...stepArguments(step, mode)].join(" ");
 }

@@ -103,7 +103,8 @@ export function sshProblem(address: string, stderr: string): SshError {
   );
 }
 
-interface Ended {
+/** How a command line ended; status null: it took longer than its limit. */
+export interface Ended {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -140,6 +141,35 @@ function resultOf(stdout: string): Record<string, unknown> | undefined {
 }
 
 /**
+ * Runs a command line with a text on its standard input, over one connection. How it ended is the caller's to judge.
+ *
+ * @throws SshError when the host cannot be reached or refuses
+ */
+export async function runCommand(
+  target: SshTarget,
+  command: string,
+  input: string,
+  { limitSeconds = LIMIT_SECONDS, show }: Pick<RunOptions, "limitSeconds" | "show"> = {},
+): Promise<Ended> {
+  const folder = mkdtempSync(path.join(tmpdir(), "stack-ssh-"));
+  try {
+    const words = [
+      ...(target.asProvider === true ? ["-F", "none"] : []),
+      ...options(target, folder),
+      ...(target.port === undefined ? [] : ["-p", String(target.port)]),
+      "--",
+      `root@${target.address}`,
+      command,
+    ];
+    const ended = await execute(words, input, limitSeconds, show);
+    if (ended.status === 255) throw sshProblem(target.address, ended.stderr);
+    return ended;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
  * Runs a step and returns what it reports.
  *
  * @throws SshError when the host cannot be reached, refuses, or the step fails
@@ -149,26 +179,15 @@ export async function runStep(
   step: Step,
   { mode = "check", limitSeconds = LIMIT_SECONDS, show }: RunOptions = {},
 ): Promise<Record<string, unknown>> {
-  const folder = mkdtempSync(path.join(tmpdir(), "stack-ssh-"));
-  try {
-    const words = [
-      ...(target.asProvider === true ? ["-F", "none"] : []),
-      ...options(target, folder),
-      ...(target.port === undefined ? [] : ["-p", String(target.port)]),
-      "--",
-      `root@${target.address}`,
-      stepCommand(step, mode),
-    ];
-    const { status, stdout, stderr } = await execute(words, stepInput(step), limitSeconds, show);
-    const result = status === 0 ? resultOf(stdout) : undefined;
-    if (result !== undefined) return result;
-    if (status === 255) throw sshProblem(target.address, stderr);
-    const cause = status === null ? `it took more than ${limitSeconds} seconds` : stderr.trim();
-    const doing = mode === "check" ? "looking at" : `${step.name} on`;
-    throw new SshError(`${doing} ${target.address} failed: ${cause}`, "see the lines above", EXIT.problems);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const { status, stdout, stderr } = await runCommand(target, stepCommand(step, mode), stepInput(step), {
+    limitSeconds,
+    ...(show === undefined ? {} : { show }),
+  });
+  const result = status === 0 ? resultOf(stdout) : undefined;
+  if (result !== undefined) return result;
+  const cause = status === null ? `it took more than ${limitSeconds} seconds` : stderr.trim();
+  const doing = mode === "check" ? "looking at" : `${step.name} on`;
+  throw new SshError(`${doing} ${target.address} failed: ${cause}`, "see the lines above", EXIT.problems);
 }
 
 /** Runs a step in mode check, so that nothing changes, and returns what it reports; throws as runStep does. */

@@ -16,12 +16,21 @@ id() {
   argument id
 }
 
+# What `pct config` says, asked for once a look: every call of pct starts Perl with all of Proxmox VE.
+CURRENT=""
+STATUS=""
+
+read_configuration() {
+  CURRENT=$(pct config "$(id)" 2>/dev/null)
+}
+
 option() {
-  pct config "$(id)" | sed -n "s/^$1: //p"
+  sed -n "s/^$1: //p" <<<"$CURRENT"
 }
 
 running() {
-  [[ $(pct status "$(id)") == "status: running" ]]
+  STATUS=$(pct status "$(id)")
+  [[ $STATUS == "status: running" ]]
 }
 
 # Names of the declared cards, one a line.
@@ -68,7 +77,7 @@ wanted_mounts() {
 
 # Bind mounts (a source that is a path) as they are, attributes sorted so that pct's own order does not matter.
 current_mounts() {
-  pct config "$(id)" | sed -n 's/^mp[0-9]*: \(\/.*\)$/\1/p' | while IFS= read -r mount; do normal_mount "$mount"; done | sort
+  sed -n 's/^mp[0-9]*: \(\/.*\)$/\1/p' <<<"$CURRENT" | while IFS= read -r mount; do normal_mount "$mount"; done | sort
 }
 
 normal_mount() {
@@ -111,7 +120,7 @@ settings_differ() {
 # The old way to pass cards. With it a container can start without its cards, or with others after a reboot.
 check_raw_lines() {
   local lines
-  lines=$(pct config "$(id)" | grep -E '^lxc\.(mount\.entry: .*/dev/nvidia|cgroup2?\.devices\.allow: c 195:)' || true)
+  lines=$(grep -E '^lxc\.(mount\.entry: .*/dev/nvidia|cgroup2?\.devices\.allow: c 195:)' <<<"$CURRENT" || true)
   [[ -z $lines ]] ||
     fail "container $(id) passes NVIDIA devices by raw lines too: ${lines//$'\n'/; }" \
       "delete these lines from /etc/pve/lxc/$(id).conf, then run \`up\` again: the stack sets devN instead"
@@ -119,7 +128,7 @@ check_raw_lines() {
 
 step_check() {
   local lock
-  pct config "$(id)" >/dev/null 2>&1 || fail "container $(id) does not exist on $(machine_name)" \
+  read_configuration || fail "container $(id) does not exist on $(machine_name)" \
     "it was taken away behind the stack's back: run \`pulumi refresh\`, then \`up\` builds it anew"
   lock=$(option lock)
   [[ -z $lock ]] || fail "container $(id) is locked ($lock)" "wait for that task to end, or, if none runs: pct unlock $(id)"
@@ -137,41 +146,50 @@ step_check() {
   if [[ -x $TOOL ]]; then
     "$TOOL" check "$(id)" 2>/dev/null || differs "the device nodes are not those of its cards"
   fi
-  running || differs "it is not running"
-  ! running || inside_as_planned || differs "the running container does not have what its configuration says: it must be restarted"
+  if ! running; then
+    differs "it is not running"
+    return
+  fi
+  inside_as_planned || differs "the running container does not have what its configuration says: it must be restarted"
 }
 
 # The running container can lag behind its configuration: changes to devices and mounts wait for a restart.
 inside_as_planned() {
-  local mount target path
+  local mount target path devices=() inside
+  mapfile -t devices < <(sed -n 's/^dev[0-9]*: \(path=\)\{0,1\}\(\/dev\/nvidia[^,]*\).*/\2/p' <<<"$CURRENT")
+  inside=$(look_inside ${devices[@]+"${devices[@]}"}) || return 1
   while IFS= read -r mount; do
     [[ -n $mount ]] || continue
     target=${mount#*,mp=}
-    pct exec "$(id)" --keep-env 0 -- grep -q " ${target%%,*} " /proc/mounts || return 1
+    [[ $inside == *$'\n'"mount ${target%%,*}"$'\n'* ]] || return 1
   done < <(wanted_mounts)
-  while IFS= read -r path; do
-    same_device "$path" || return 1
-  done < <(pct config "$(id)" | sed -n 's/^dev[0-9]*: \(path=\)\{0,1\}\(\/dev\/nvidia[^,]*\).*/\2/p')
+  # The host's devices under these paths, with the declared mode.
+  for path in ${devices[@]+"${devices[@]}"}; do
+    [[ $inside == *$'\n'"device $path $(stat -c %t:%T "$path") $(argument deviceMode)"$'\n'* ]] || return 1
+  done
   # A card that was taken from it must be gone too.
-  [[ $(pct exec "$(id)" --keep-env 0 -- sh -c 'ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l') == $(card_names | grep -c .) ]]
+  [[ $inside == *$'\n'"cards $(card_names | grep -c .)"$'\n'* ]]
 }
 
-# Has the running container the host's device under that path, with the declared mode?
-same_device() {
-  local inside
-  inside=$(pct exec "$(id)" --keep-env 0 -- stat -c '%t:%T 0%a' "$1" 2>/dev/null) || return 1
-  [[ $inside == "$(stat -c %t:%T "$1") $(argument deviceMode)" ]]
+# look_inside DEVICE…: mounts, devices and the number of cards in the running container, one a line, at one go.
+look_inside() {
+  # shellcheck disable=SC2016 # for the container's shell
+  pct exec "$(id)" --keep-env 0 -- sh -c '
+    echo
+    while read -r _ target _; do echo "mount $target"; done </proc/mounts
+    for path; do stat -c "device %n %t:%T 0%a" "$path"; done
+    echo "cards $(ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l)"' sh "$@" 2>/dev/null && echo end
 }
 
 set_mounts() {
   local line number=0 arguments=() stale
   while IFS= read -r line; do
     install -d -m 755 "${line%%,*}"
-    while grep -q "^mp$number: [^/]" <<<"$(pct config "$(id)")"; do number=$((number + 1)); done
+    while grep -q "^mp$number: [^/]" <<<"$CURRENT"; do number=$((number + 1)); done
     arguments+=("--mp$number" "$line")
     number=$((number + 1))
   done < <(wanted_mounts)
-  stale=$(pct config "$(id)" | sed -n 's/^\(mp[0-9]*\): \/.*$/\1/p')
+  stale=$(sed -n 's/^\(mp[0-9]*\): \/.*$/\1/p' <<<"$CURRENT")
   if [[ -n $stale ]]; then
     pct set "$(id)" --delete "$(paste -sd, - <<<"$stale")"
   fi
@@ -219,6 +237,6 @@ step_apply() {
 
 step_facts() {
   fact id "$(id)"
-  fact status "$(pct status "$(id)" | cut -d' ' -f2)"
+  fact status "${STATUS#status: }"
   fact address "$(option net0 | sed -n 's/.*,ip=\([^,/]*\).*/\1/p')"
 }

@@ -10,23 +10,33 @@ inside() {
   pct exec "$(argument id)" --keep-env 0 -- "$@" </dev/null
 }
 
-container_version() {
-  inside sh -c 'readlink -e /usr/lib/x86_64-linux-gnu/libcuda.so.1 || true' | sed -n 's/.*libcuda\.so\.//p'
+# What the container has, asked for once a look: version of the libraries; the preferences of its apt.
+VERSION=""
+PREFERENCES=""
+NO_APT="no apt"
+
+look_inside() {
+  local found
+  # shellcheck disable=SC2016 # for the container's shell
+  found=$(inside sh -c '
+    basename "$(readlink -e /usr/lib/x86_64-linux-gnu/libcuda.so.1)"
+    if [ -d /etc/apt/preferences.d ]; then cat "$1" 2>/dev/null || true; else echo "$2"; fi' sh "$DRIVER_PREFERENCES" "$NO_APT")
+  VERSION=$(sed -n '1s/.*libcuda\.so\.//p' <<<"$found")
+  PREFERENCES=$(tail -n +2 <<<"$found")
 }
 
 # Containers of other systems than Debian and its children have no apt to be kept from anything.
 has_apt() {
-  inside test -d /etc/apt/preferences.d
+  [[ $PREFERENCES != "$NO_APT" ]]
 }
 
 step_check() {
-  local found
   [[ $(loaded_driver) == "$(argument version)" ]] ||
     fail "the host's module is '$(loaded_driver)', declared is $(argument version)" "the driver step of this stack must run first"
-  found=$(container_version)
-  [[ $found == "$(argument version)" ]] ||
-    differs "the driver's libraries in container $(argument id) are of version '${found:-none}', declared is $(argument version)"
-  ! has_apt || [[ $(inside cat "$DRIVER_PREFERENCES" 2>/dev/null) == "$(driver_preferences_text)" ]] ||
+  look_inside
+  [[ $VERSION == "$(argument version)" ]] ||
+    differs "the driver's libraries in container $(argument id) are of version '${VERSION:-none}', declared is $(argument version)"
+  ! has_apt || [[ $PREFERENCES == "$(driver_preferences_text)" ]] ||
     differs "driver packages are not held back in container $(argument id)"
 }
 
@@ -70,7 +80,7 @@ install_libraries() {
 }
 
 step_apply() {
-  if [[ $(container_version) != "$(argument version)" ]]; then
+  if [[ $VERSION != "$(argument version)" ]]; then
     remove_foreign_packages
     install_libraries
   fi
@@ -78,5 +88,5 @@ step_apply() {
 }
 
 step_facts() {
-  fact version "$(container_version)"
+  fact version "$VERSION"
 }

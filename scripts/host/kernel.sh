@@ -22,7 +22,8 @@ has_headers() {
 first_offered() {
   local name
   for name in "$@"; do
-    if have_candidates "$name"; then
+    # dpkg answers at once, apt reads all its lists.
+    if package_installed "$name" || have_candidates "$name"; then
       printf '%s' "$name"
       return
     fi

@@ -1,0 +1,101 @@
+import { formatProblems } from "../config/problems";
+import { PROJECT_DIRECTORY } from "../config/load";
+import { allSteps, type StackPlan } from "../plan/stack";
+import { repair, RepairError } from "./drift/repair";
+import { lookAtAll } from "./drift/look";
+import { driftReport, type DriftReport } from "./drift/report";
+import { driftText } from "./drift/text";
+import { EXIT, type ExitCode } from "./exit-codes";
+import { assess } from "./findings";
+import { SshError, type SshTarget } from "./remote/ssh";
+import { stackTarget } from "./remote/stack-target";
+import { stackFileOf } from "./stack-argument";
+import { SecretError, secretOf } from "./stack-secrets";
+
+export interface DriftOptions {
+  readonly json?: boolean;
+  readonly repair?: boolean;
+  readonly hash?: boolean;
+}
+
+/** Something that differs is certain; that something could not be looked at only matters where nothing does. */
+function exitCode({ rows, unchecked }: DriftReport): ExitCode {
+  if (rows.length > 0) return EXIT.differs;
+  return unchecked.length > 0 ? EXIT.unreachable : EXIT.fine;
+}
+
+/** Secrets that a check compares; others are only needed to apply. */
+const COMPARED = ["serviceApiKey"] as const;
+
+/** Values of the secrets that the stack's steps compare. */
+function secretsOf(file: string, plan: StackPlan): Record<string, string> {
+  const asked = new Set(allSteps(plan).flatMap((step) => step.secrets));
+  const wanted = COMPARED.filter((name) => asked.has(name));
+  return Object.fromEntries(
+    wanted.flatMap((name) => {
+      const value = secretOf(file, name, PROJECT_DIRECTORY);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+const say = (text: string): void => {
+  process.stderr.write(`${text}\n`);
+};
+
+/** `./stack drift STACK [--json] [--repair] [--hash]`: what is not as declared; without --repair nothing changes. */
+export async function drift(stack: string, options: DriftOptions): Promise<ExitCode> {
+  const file = stackFileOf(stack);
+  const { source, config, plan, problems } = assess(file);
+  if (config === undefined || plan === undefined) {
+    say(formatProblems(source, problems));
+    return EXIT.problems;
+  }
+  try {
+    const target: SshTarget = stackTarget(config, file);
+    const secrets = secretsOf(file, plan);
+    const look = async () => {
+      const begun = Date.now();
+      const looks = await lookAtAll(target, plan, { hash: options.hash === true, secrets });
+      return {
+        report: driftReport(config.host.node, plan, looks),
+        looks,
+        seconds: (Date.now() - begun) / 1000,
+      };
+    };
+    let seen = await look();
+    let repaired: string[] = [];
+    if (options.repair === true && seen.report.rows.length > 0) {
+      say(driftText(source, seen.report, seen.seconds));
+      const outcome = await repair({
+        file,
+        config,
+        plan,
+        first: seen.report,
+        look: async () => (await look()).report,
+      });
+      repaired = outcome;
+      seen = await look();
+    }
+    const { report, looks, seconds } = seen;
+    if (options.json === true) {
+      const times = Object.fromEntries(
+        looks.filter(({ kind }) => kind === "step").map(({ name, milliseconds }) => [name, milliseconds]),
+      );
+      process.stdout.write(
+        `${JSON.stringify({ ...report, repaired, seconds, milliseconds: times }, null, 2)}\n`,
+      );
+    } else {
+      process.stdout.write(`${driftText(source, report, seconds)}\n`);
+    }
+    return exitCode(report);
+  } catch (error) {
+    if (error instanceof RepairError) {
+      say(`stack: ${error.message}`);
+      return EXIT.problems;
+    }
+    if (!(error instanceof SshError) && !(error instanceof SecretError)) throw error;
+    say(`stack: ${error.message}`);
+    return error instanceof SshError ? error.exitCode : EXIT.problems;
+  }
+}
