@@ -34,7 +34,7 @@ export function planWheelhouse(config: StackConfig, projectDirectory: string): S
   const files = locks.flatMap((lock) => filesOfLock(lock, projectDirectory));
   const worker = ["lib/download.sh", "lib/wheelhouse.sh", "tools/wheelhouse-keep"].map(scriptText);
   return step({
-    name: "wheelhouse",
+    name: "wheelhouse-files",
     target: HOST,
     script: "host/wheelhouse",
     args: { path: wheelhouse.path, mirror: wheelhouse.mirror ?? "" },
