@@ -1,7 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 
+import { CudaToolkit } from "./components/cuda-toolkit";
 import { GpuContainer, containerTemplate, proxmoxProvider } from "./components/gpu-container";
 import { InferenceService } from "./components/inference-service";
+import { KernelWheel } from "./components/kernel-wheel";
 import { MlEnv } from "./components/ml-env";
 import { ModelSnapshot } from "./components/model-snapshot";
 import { NvidiaDriver } from "./components/nvidia-driver";
@@ -43,6 +45,39 @@ for (const container of plan.containers) {
   );
 }
 
+const toolkits = plan.toolkits.map((toolkit) => {
+  const container = entry(containers, toolkit.container);
+  return {
+    container: toolkit.container,
+    last: new CudaToolkit(toolkit.name, {
+      context,
+      plan: toolkit,
+      after: [container.last, ...wheelhouse],
+      deletedWith: container.container,
+    }).last,
+  };
+});
+
+// A wheel that two environments need is built for the first and shared before the second asks for it.
+const sameWheel: Record<string, pulumi.Resource[]> = {};
+const wheels = plan.wheels.map((wheel) => {
+  const container = entry(containers, wheel.container);
+  const earlier = (sameWheel[wheel.digest] ??= []);
+  const { last } = new KernelWheel(wheel.name, {
+    context,
+    plan: wheel,
+    after: [
+      container.last,
+      ...wheelhouse,
+      ...toolkits.filter((toolkit) => toolkit.container === wheel.container).map((toolkit) => toolkit.last),
+      ...earlier,
+    ],
+    deletedWith: container.container,
+  });
+  earlier.push(last);
+  return { environment: wheel.environment, last };
+});
+
 const environments = Object.fromEntries(
   plan.environments.map((environment) => {
     const container = entry(containers, environment.container);
@@ -51,7 +86,15 @@ const environments = Object.fromEntries(
       new MlEnv(environment.name, {
         context,
         plan: environment,
-        after: [container.last, ...wheelhouse],
+        after: [
+          container.last,
+          ...wheelhouse,
+          ...wheels.filter((wheel) => wheel.environment === environment.name).map((wheel) => wheel.last),
+          // Its services find the compiler in CUDA_HOME.
+          ...toolkits
+            .filter((toolkit) => toolkit.container === environment.container)
+            .map((toolkit) => toolkit.last),
+        ],
         deletedWith: container.container,
       }),
     ];

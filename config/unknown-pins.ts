@@ -31,6 +31,11 @@ function places(view: View): Place[] {
       value: driver?.installer?.sha256,
       fix: "download the installer, compare it with what NVIDIA publishes for it, and take `sha256sum` of the file",
     },
+    ...entriesOf(view.toolkits).map(([name, toolkit]) => ({
+      path: ["toolkits", name, "installer", "sha256"],
+      value: toolkit.installer?.sha256,
+      fix: "download the installer, compare it with what NVIDIA publishes for it, and take `sha256sum` of the file",
+    })),
     ...entriesOf(view.gpus).flatMap(([name, gpu]) => [
       {
         path: ["gpus", name, "uuid"],

@@ -132,7 +132,9 @@ function recipeProblems(recipes: readonly WheelRecipe[], place: string): Problem
   const twice = recipes.filter((recipe, index) =>
     recipes.slice(0, index).some((earlier) => earlier.package === recipe.package),
   );
-  const withoutCuda = recipes.filter(({ cuda, architectures }) => cuda === undefined && architectures.length > 0);
+  const withoutCuda = recipes.filter(
+    ({ cuda, architectures }) => cuda === undefined && architectures.length > 0,
+  );
   return [
     ...twice.map((recipe) => ({
       id: "duplicate-wheel",
@@ -190,14 +192,19 @@ export function readWheelRecipes(name: string, projectDirectory: string): WheelR
     const [message = "no TOML"] = error.message.split("\n");
     return {
       ...NOTHING,
-      problems: [unreadable(place, `line ${error.line}: ${message}`, `correct line ${error.line} of ${place}`)],
+      problems: [
+        unreadable(place, `line ${error.line}: ${message}`, `correct line ${error.line} of ${place}`),
+      ],
     };
   }
   const parsed = wheelsFile.safeParse(input);
   if (!parsed.success) return { ...NOTHING, problems: problemsOfIssues(parsed.error, input, place) };
   const patched = parsed.data.wheel.map((entry) => ({
     entry,
-    ...readPatches(path.join(folder, "patches", entry.package), `environments/${name}/patches/${entry.package}`),
+    ...readPatches(
+      path.join(folder, "patches", entry.package),
+      `environments/${name}/patches/${entry.package}`,
+    ),
   }));
   const recipes = patched.map(({ entry, patches }) => ({ ...entry, patches }));
   const lock = path.join(folder, "build.lock");

@@ -8,6 +8,7 @@ import { cardId } from "./host-steps";
 import { SCRIPTS, shortDigest } from "./script";
 import { planService, serviceInput, type ServicePlan } from "./service";
 import { inContainer, step, type Step } from "./step";
+import { toolkitOf, toolkitPath } from "./toolkit-steps";
 import { renderServiceFiles } from "./unit/service-files";
 import { LIBRARY, servicePaths } from "./unit/paths";
 import type { UnitInput } from "./unit/types";
@@ -133,12 +134,22 @@ function unitInput(
   };
 }
 
+/** The service with its environment's compiler: kernels that are compiled while it runs need it. A stated CUDA_HOME wins. */
+function withToolkit(config: StackConfig, service: ResolvedService): ResolvedService {
+  const environment = config.environments[service.environment];
+  const toolkit = environment === undefined ? undefined : toolkitOf(config, environment);
+  return toolkit === undefined
+    ? service
+    : { ...service, env: { CUDA_HOME: toolkitPath(toolkit), ...service.env } };
+}
+
 export function planServices(
   config: StackConfig,
   environments: readonly EnvironmentPlan[],
   projectDirectory: string,
 ): InferenceServicePlan[] {
-  return Object.values(config.services).map((service) => {
+  return Object.values(config.services).map((stated) => {
+    const service = withToolkit(config, stated);
     const environment = environments.find((candidate) => candidate.name === service.environment);
     const container = config.containers[service.container];
     const model = config.models[service.model];

@@ -23,7 +23,13 @@ type Component = (typeof TOOLKIT_COMPONENTS)[number];
 const SINCE_13: readonly Component[] = ["cuda_crt", "libnvvm"];
 
 /** Of no use to torch's CMake files. */
-const ON_REQUEST: readonly Component[] = ["cuda_cuobjdump", "cuda_cupti", "cuda_nvdisasm", "libcufile", "libnvptxcompiler"];
+const ON_REQUEST: readonly Component[] = [
+  "cuda_cuobjdump",
+  "cuda_cupti",
+  "cuda_nvdisasm",
+  "libcufile",
+  "libnvptxcompiler",
+];
 
 /** CUDA_HOME of a toolkit. */
 export function toolkitPath(toolkit: ToolkitConfig): string {

@@ -36,7 +36,8 @@ export function wheelDigest(
   choice: BuildChoice,
 ): string {
   const { source, vendored, patches, ...rest } = recipe;
-  const content = ({ url, sha256 }: { url: string; sha256: string }) => (/^[0-9a-f]{64}$/.test(sha256) ? sha256 : url);
+  const content = ({ url, sha256 }: { url: string; sha256: string }) =>
+    /^[0-9a-f]{64}$/.test(sha256) ? sha256 : url;
   return shortDigest(
     BUILD_FORMAT,
     JSON.stringify(sorted(rest)),
