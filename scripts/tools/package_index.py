@@ -1,4 +1,10 @@
-"""Which package index this machine uses, and where a file lies in an index that speaks PEP 691 or PEP 503."""
+"""Which package index this machine uses, and where a file lies in an index that speaks PEP 691 or PEP 503.
+
+  package_index.py                    prints the address of this machine's package index
+  package_index.py URL PACKAGE        prints the names of the files that an index offers of a package, one a line
+
+Exit codes: 0 fine, 1 it cannot be had (standard error says why), 3 used wrongly.
+"""
 
 import base64
 import html.parser
@@ -8,7 +14,9 @@ import re
 import subprocess
 import sys
 import threading
+import urllib.error
 import urllib.parse
+import urllib.request
 
 PAGE_TYPES = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 FIND_PIP = (
@@ -120,3 +128,37 @@ class Index:
                     return address
                 raise LookupError(f"the index now offers another file of this name, sha256 {sha256}")
         raise LookupError(f"the index no longer offers it ({len(page)} files of {package} are there)")
+
+
+def explain(error):
+    """A failed request in words, without the address (it may carry a token)."""
+    if isinstance(error, urllib.error.HTTPError):
+        return f"the server answers {error.code} {error.reason}"
+    return str(getattr(error, "reason", error)) or type(error).__name__
+
+
+def main():
+    words = sys.argv[1:]
+    if len(words) not in (0, 2):
+        print(__doc__, file=sys.stderr)
+        return 3
+    try:
+        if not words:
+            print(machine_index())
+            return 0
+
+        def request(url, headers):
+            return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60)
+
+        page = Index(words[0], request).page(words[1])
+        print("\n".join(urllib.parse.unquote(name) for name, _, _ in page))
+        return 0
+    except LookupError as error:
+        print(error.args[0], file=sys.stderr)
+    except (OSError, ValueError) as error:
+        print(explain(error), file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -309,7 +309,6 @@ def read_lists(paths):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("index", help="print the address of this machine's package index")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--dir", required=True, help="the wheelhouse")
     common.add_argument("--list", required=True, action="append", help="a wheelhouse.json; may be repeated")
@@ -327,11 +326,6 @@ def arguments():
 
 
 def run(options):
-    if options.action == "index":
-        import package_index
-
-        print(package_index.machine_index())
-        return 0
     files = read_lists(options.list)
     if options.action == "link":
         link(options.dir, files, options.to)

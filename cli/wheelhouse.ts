@@ -1,0 +1,138 @@
+/** `./stack wheelhouse fetch|verify|gc`: the files of locks in a local folder, by scripts/tools/wheelhouse.py. */
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileNameOf } from "../config/checksum";
+import { readEnvironmentFolder, type UvSettings } from "../config/environment-folder";
+import { PROJECT_DIRECTORY } from "../config/load";
+import { lockNames } from "../config/lock";
+import { UNKNOWN } from "../config/schema";
+import { archivesOf, readWheelRecipes } from "../config/wheels";
+import { environmentNames } from "./environment-argument";
+import { UsageError, type ExitCode } from "./exit-codes";
+import { wheelhouseText } from "./pin/record";
+import { localWheelhouse, show, WHEELHOUSE_TOOL, workFolder } from "./pin/tools";
+
+export interface WheelhouseOptions {
+  /** The wheelhouse. Default: the local one. */
+  readonly dir?: string;
+  /** Folder that holds `environments/`. Default: this project. */
+  readonly projectDirectory?: string;
+}
+
+/** Size of a file that is in a wheelhouse. */
+export function fileSize(wheelhouse: string, { name, sha256 }: { name: string; sha256: string }): number {
+  return statSync(path.join(wheelhouse, "files", sha256, name)).size;
+}
+
+/** Fetches lists of files; the tool's progress and failures are shown. */
+export async function fetchList(
+  lists: readonly string[],
+  indexes: UvSettings["index"],
+  wheelhouse: string,
+  from: { index?: string; mirror?: string } = {},
+): Promise<ExitCode> {
+  const code = await show("python3", [
+    WHEELHOUSE_TOOL,
+    "fetch",
+    ...["--dir", wheelhouse],
+    ...lists.flatMap((list) => ["--list", list]),
+    ...indexes.flatMap(({ name, url }) => ["--index-of", `${name}=${url}`]),
+    ...(from.index === undefined ? [] : ["--index", from.index]),
+    ...(from.mirror === undefined ? [] : ["--mirror", from.mirror]),
+  ]);
+  return code as ExitCode;
+}
+
+/** The archives that an environment's own wheels are built from, as files of a wheelhouse. */
+function sources(name: string, projectDirectory: string): object[] {
+  const archives = readWheelRecipes(name, projectDirectory).recipes.flatMap(archivesOf);
+  return archives
+    .filter(({ sha256 }) => sha256 !== UNKNOWN)
+    .map(({ url, sha256 }) => ({ name: fileNameOf(url), sha256, url }));
+}
+
+/** Lists of everything that an environment needs: uv, the files of its lock, the sources of its own wheels. */
+function listsOf(name: string, projectDirectory: string, folder: string): string[] {
+  const uv = path.join(projectDirectory, "environments/uv.wheelhouse.json");
+  const own = path.join(projectDirectory, "environments", name, "wheelhouse.json");
+  const archives = path.join(folder, `${name}.json`);
+  writeFileSync(archives, wheelhouseText(sources(name, projectDirectory)));
+  return [uv, own, archives].filter((file) => existsSync(file));
+}
+
+/** Runs `work` with a folder that is removed afterwards. */
+async function withFolder(work: (folder: string) => Promise<ExitCode>): Promise<ExitCode> {
+  const folder = workFolder();
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The one environment that NAME means, which must have a list of files. */
+function oneName(name: string, projectDirectory: string): string {
+  const [known = name] = environmentNames([name], projectDirectory);
+  if (readEnvironmentFolder(known, projectDirectory).files === undefined) {
+    throw new UsageError(`environments/${known} has no wheelhouse.json: run ./stack pin ${known}`);
+  }
+  return known;
+}
+
+/** Brings every file of an environment's lock; exit code 1 names those that cannot be had. */
+export async function fetchFiles(
+  name: string,
+  options: WheelhouseOptions & { index?: string; mirror?: string },
+): Promise<ExitCode> {
+  const projectDirectory = options.projectDirectory ?? PROJECT_DIRECTORY;
+  const environment = readEnvironmentFolder(oneName(name, projectDirectory), projectDirectory);
+  const wheelhouse = path.resolve(options.dir ?? localWheelhouse());
+  mkdirSync(wheelhouse, { recursive: true });
+  return withFolder((folder) =>
+    fetchList(listsOf(name, projectDirectory, folder), environment.uv.index, wheelhouse, options),
+  );
+}
+
+/** Hashes every file of an environment's lock anew; exit code 2 names what is missing or corrupt. */
+export async function verifyFiles(
+  name: string,
+  options: WheelhouseOptions & { quick?: boolean },
+): Promise<ExitCode> {
+  const projectDirectory = options.projectDirectory ?? PROJECT_DIRECTORY;
+  oneName(name, projectDirectory);
+  const wheelhouse = path.resolve(options.dir ?? localWheelhouse());
+  return withFolder(async (folder) => {
+    const lists = listsOf(name, projectDirectory, folder).flatMap((list) => ["--list", list]);
+    const quick = options.quick === true ? ["--quick"] : [];
+    return (await show("python3", [
+      WHEELHOUSE_TOOL,
+      "verify",
+      "--dir",
+      wheelhouse,
+      ...lists,
+      ...quick,
+    ])) as ExitCode;
+  });
+}
+
+/** Removes the files that no environment of the project names. Wheels that were built here (built/) are left alone. */
+export async function collectFiles(options: WheelhouseOptions & { dryRun?: boolean }): Promise<ExitCode> {
+  const projectDirectory = options.projectDirectory ?? PROJECT_DIRECTORY;
+  const wheelhouse = path.resolve(options.dir ?? localWheelhouse());
+  if (!existsSync(wheelhouse) || !readdirSync(wheelhouse).includes("files")) {
+    throw new UsageError(`${wheelhouse} is no wheelhouse: it has no folder files/`);
+  }
+  return withFolder(async (folder) => {
+    const lists = lockNames(projectDirectory).flatMap((name) => listsOf(name, projectDirectory, folder));
+    const words = [...new Set(lists)].flatMap((list) => ["--list", list]);
+    const dryRun = options.dryRun === true ? ["--dry-run"] : [];
+    return (await show("python3", [
+      WHEELHOUSE_TOOL,
+      "gc",
+      "--dir",
+      wheelhouse,
+      ...words,
+      ...dryRun,
+    ])) as ExitCode;
+  });
+}
