@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import path from "node:path";
 import { Command, CommanderError } from "commander";
+import { addEnvironmentCommands } from "./environment-commands";
 import { EXIT, UsageError, type ExitCode } from "./exit-codes";
 
 /** Loads the file of one verb when it is asked for: most verbs need a fraction of the program. */
@@ -138,6 +139,8 @@ function build(finish: (code: ExitCode) => void): Command {
       );
       if (name !== undefined) process.stderr.write(`the catalog knows this model as ${name}, which wins\n`);
     });
+
+  addEnvironmentCommands(program, finish);
 
   const catalog = program.command("catalog").description("what is known about SGLang releases");
   catalog
