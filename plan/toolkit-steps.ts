@@ -5,7 +5,7 @@ import { inContainer, step, type Step } from "./step";
 
 /** One toolkit in one container. */
 export interface ToolkitPlan {
-  /** Name of the resource, `<container>-toolkit-<name>`. */
+  /** Name of the component, `<container>-<name>`; its step is `<container>-<name>-toolkit`. */
   readonly name: string;
   /** Name in the stack file. */
   readonly toolkit: string;
@@ -62,7 +62,7 @@ export function planToolkits(config: StackConfig): ToolkitPlan[] {
     const toolkit = toolkitOf(config, environment);
     const container = config.containers[environment.container];
     if (toolkit === undefined || environment.toolkit === undefined || container === undefined) continue;
-    const name = `${environment.container}-toolkit-${environment.toolkit}`;
+    const name = `${environment.container}-${environment.toolkit}`;
     const path = toolkitPath(toolkit);
     const components = toolkitComponents(toolkit);
     plans.set(name, {
@@ -71,7 +71,7 @@ export function planToolkits(config: StackConfig): ToolkitPlan[] {
       container: environment.container,
       path,
       step: step({
-        name,
+        name: `${name}-toolkit`,
         target: inContainer(container.vmId),
         script: "container/cuda-toolkit",
         args: {

@@ -15,7 +15,7 @@ export { wheelDigests, type BuildChoice } from "./wheel-digest";
 
 /** One wheel that is built from source in one container. */
 export interface WheelPlan {
-  /** Name of the resource, `<environment>-<package>-wheel`. */
+  /** Name of the component, `<environment>-<package>`; its steps end in `-wheel` and `-share`. */
   readonly name: string;
   readonly environment: string;
   readonly container: string;
@@ -95,7 +95,7 @@ function planWheel(
     jobs,
     inputs: inputsOf(recipe, digest, torch, cuda, environment.python),
   };
-  const resource = `${name}-${recipe.package}-wheel`;
+  const resource = `${name}-${recipe.package}`;
   const lock = readEnvironmentFolder(environment.lock, projectDirectory).lock?.text ?? "";
   const withoutEnd = (text: string) => text.replace(/\n+$/, "");
   return {
@@ -106,7 +106,7 @@ function planWheel(
     digest,
     version,
     step: step({
-      name: resource,
+      name: `${resource}-wheel`,
       target: inContainer(container.vmId),
       script: "container/kernel-wheel",
       args: {
