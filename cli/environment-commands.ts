@@ -49,11 +49,9 @@ function addRollback(program: Command, finish: (code: ExitCode) => void): void {
     .option("--to <DIGEST>", "content address of one that is kept; default: the one that was in use before")
     .option("--list", "only tell what is kept: digest, last use, lock; * is the current one")
     .option("--json", "print {kept: [{digest, lock, lastUsed, current}]}")
-    .action(
-      async (stack: string, name: string, options: { to?: string; list?: boolean; json?: boolean }) => {
-        finish(await rollbacks().rollback(stack, name, options));
-      },
-    );
+    .action(async (stack: string, name: string, options: { to?: string; list?: boolean; json?: boolean }) => {
+      finish(await rollbacks().rollback(stack, name, options));
+    });
 }
 
 /** Adds the verbs to the command line. */

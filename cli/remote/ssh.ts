@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Readable } from "node:stream";
 import { stepCommand, stepInput } from "../../plan/script";
 import type { Step } from "../../plan/step";
 import { EXIT, type ExitCode } from "../exit-codes";
@@ -112,7 +113,7 @@ export interface Ended {
 
 function execute(
   words: readonly string[],
-  input: string,
+  input: string | Readable,
   limitSeconds: number,
   show: RunOptions["show"],
 ): Promise<Ended> {
@@ -130,7 +131,8 @@ function execute(
     child.on("close", (status) => resolve({ status, ...written }));
     // A connection that ends before it has read everything is told by its exit status.
     child.stdin.on("error", () => undefined);
-    child.stdin.end(input);
+    if (typeof input === "string") child.stdin.end(input);
+    else input.on("error", reject).pipe(child.stdin);
   });
 }
 
@@ -141,14 +143,15 @@ function resultOf(stdout: string): Record<string, unknown> | undefined {
 }
 
 /**
- * Runs a command line with a text on its standard input, over one connection. How it ended is the caller's to judge.
+ * Runs a command line with a text or a stream on its standard input, over one connection. How it ended is the caller's to
+ * judge.
  *
  * @throws SshError when the host cannot be reached or refuses
  */
 export async function runCommand(
   target: SshTarget,
   command: string,
-  input: string,
+  input: string | Readable,
   { limitSeconds = LIMIT_SECONDS, show }: Pick<RunOptions, "limitSeconds" | "show"> = {},
 ): Promise<Ended> {
   const folder = mkdtempSync(path.join(tmpdir(), "stack-ssh-"));

@@ -138,20 +138,23 @@ timers() {
   return 0
 }
 
-# What serves now and passed its gate is kept, whole, for a rollback.
+# What serves now and passed its gate is kept, whole: as the last good version, and as what passed with this environment.
 keep_as_good() {
-  local aside path
-  aside=$(record)/good-files.next
+  local aside passed path
+  passed=$(record)/passed/$(basename "$(argument target)")
+  aside=$(record)/passed.next
   rm -rf "$aside"
   while IFS= read -r path; do
-    install -d "$(dirname "$aside$path")"
-    cp --preserve=mode,ownership "$path" "$aside$path"
+    install -d "$(dirname "$aside/files$path")"
+    cp --preserve=mode,ownership "$path" "$aside/files$path"
   done < <(service_files)
-  rm -rf "$(record)/good-files"
-  mv -T "$aside" "$(record)/good-files"
-  put_text "$(record)/environment" 644 "$(argument target)"
-  put_text "$(record)/good-running" 600 "$(wanted_running)"
-  put_text "$(record)/good" 644 "$(argument gate)"
+  put_text "$aside/good" 644 "$(argument gate)"
+  put_text "$aside/good-running" 600 "$(wanted_running)"
+  put_text "$aside/environment" 644 "$(argument target)"
+  rm -rf "$passed"
+  install -d "$(record)/passed"
+  mv -T "$aside" "$passed"
+  take_as_good "$passed"
 }
 
 # 0 when the last good version serves again.

@@ -65,16 +65,35 @@ pass_gate() {
   return "$status"
 }
 
-# Files and environment of the last version that passed its gate; 1 when none is kept.
-put_back_good() {
-  local good path target
-  good=$(record)/good-files
-  [[ -d $good && -e $(record)/environment && -e $(cat "$(record)/environment")/.complete ]] || return 1
+# take_as_good PASSED: what passed its gate, as `keep_as_good` wrote it, is the last good version from now on.
+take_as_good() {
+  local name
+  rm -rf "$(record)/good-files.next"
+  cp -a "$1/files" "$(record)/good-files.next"
+  rm -rf "$(record)/good-files"
+  mv -T "$(record)/good-files.next" "$(record)/good-files"
+  for name in environment good-running good; do
+    cp --preserve=mode "$1/$name" "$(record)/$name.next"
+    mv -f "$(record)/$name.next" "$(record)/$name"
+  done
+}
+
+# put_back_files FOLDER: the files of a service, below FOLDER as they lie below /, one rename each.
+put_back_files() {
+  local path target
   while IFS= read -r path; do
-    target=${path#"$good"}
+    target=${path#"$1"}
     cp --preserve=mode,ownership "$path" "$target.$(argument name)"
     mv -f "$target.$(argument name)" "$target"
-  done < <(find "$good" -type f)
+  done < <(find "$1" -type f)
+}
+
+# Files and environment of the last version that passed its gate; 1 when none is kept.
+put_back_good() {
+  local good
+  good=$(record)/good-files
+  [[ -d $good && -e $(record)/environment && -e $(cat "$(record)/environment")/.complete ]] || return 1
+  put_back_files "$good"
   point_environment "$(cat "$(record)/environment")"
   put_text "$(record)/running" 600 "$(recorded good-running)"
 }
