@@ -7,7 +7,7 @@ import { driftReport, type DriftReport } from "./drift/report";
 import { driftText } from "./drift/text";
 import { EXIT, type ExitCode } from "./exit-codes";
 import { assess } from "./findings";
-import { SshError, type SshTarget } from "./remote/ssh";
+import { runCommand, SshError, type SshTarget } from "./remote/ssh";
 import { stackTarget } from "./remote/stack-target";
 import { stackFileOf } from "./stack-argument";
 import { SecretError, secretOf } from "./stack-secrets";
@@ -39,6 +39,18 @@ function secretsOf(file: string, plan: StackPlan): Record<string, string> {
   );
 }
 
+const STOP_SECONDS = 180;
+
+/** A stopped one stays so. */
+async function stopContainer(target: SshTarget, vmId: number): Promise<void> {
+  const command = `test "$(pct status ${vmId})" != "status: running" || pct shutdown ${vmId} --timeout 120 --forceStop 1`;
+  const { status, stderr } = await runCommand(target, command, "", { limitSeconds: STOP_SECONDS });
+  if (status !== 0)
+    throw new RepairError(
+      `container ${vmId} does not stop: ${stderr.trim()}\n  fix: on the host: pct stop ${vmId}, then run the same command again`,
+    );
+}
+
 const say = (text: string): void => {
   process.stderr.write(`${text}\n`);
 };
@@ -67,15 +79,14 @@ export async function drift(stack: string, options: DriftOptions): Promise<ExitC
     let repaired: string[] = [];
     if (options.repair === true && seen.report.rows.length > 0) {
       say(driftText(source, seen.report, seen.seconds));
-      const outcome = await repair({
+      repaired = await repair({
         file,
         config,
         plan,
         first: seen.report,
-        look: async () => (await look()).report,
+        stop: (vmId) => stopContainer(target, vmId),
+        look: async () => (seen = await look()).report,
       });
-      repaired = outcome;
-      seen = await look();
     }
     const { report, looks, seconds } = seen;
     if (options.json === true) {

@@ -15,6 +15,8 @@ export interface RepairInput {
   readonly config: StackConfig;
   readonly plan: StackPlan;
   readonly first: DriftReport;
+  /** Stops a container on the host. */
+  readonly stop: (vmId: number) => Promise<void>;
   /** Looks again. */
   readonly look: () => Promise<DriftReport>;
 }
@@ -79,6 +81,14 @@ async function applyAgain(input: RepairInput, { steps, containers }: Targets): P
   const { file, plan } = input;
   const state = await readState(file);
   refuseUndeployed(state, steps, plan);
+  for (const container of plan.containers) {
+    if (!containers.includes(containerResource(container)) || !steps.includes(container.attach.name))
+      continue;
+    // The provider restarts a running container after its change, and without its cards no container starts. The attach
+    // step, which gives it the cards, starts it.
+    say(`stopping container ${container.settings.vmId}: its settings and its devices are applied again\n`);
+    await input.stop(container.settings.vmId);
+  }
   const ofContainers = (state.deployment.resources ?? []).filter(
     (resource) => containers.includes(nameOf(resource)) && resource.type.startsWith("proxmoxve:"),
   );

@@ -120,9 +120,9 @@ function settingRows(container: ContainerPlan, look: Look): DriftRow[] {
   return settingDrifts(container, look.output).map(({ setting, declared, found, repairable, fix }) => ({
     where: containerPlace(container),
     step: containerResource(container),
-    declared: `${setting} ${declared}`,
-    found,
-    repair: fix ?? `sets it again through the API`,
+    declared: `${setting}: ${declared}`,
+    found: `${setting}: ${found}`,
+    repair: fix ?? "sets it again through the API; the container may be restarted",
     repairable,
   }));
 }
@@ -141,12 +141,20 @@ export function driftReport(node: string, plan: StackPlan, looks: readonly Look[
     looks.find((look) => look.kind === kind && look.name === name);
   const configuration = (container: ContainerPlan) => find("configuration", String(container.settings.vmId));
   const missing = plan.containers.filter((container) => (configuration(container)?.status ?? 0) !== 0);
-  const ofMissing = new Set(
-    missing.flatMap(({ attach, userland }) => [
-      attach.name,
-      ...(userland === undefined ? [] : [userland.name]),
-    ]),
+  const closed = plan.containers.filter(
+    (container) => (find("container", String(container.settings.vmId))?.status ?? 0) !== 0,
   );
+  // Steps of the host that must see or enter the container: they can only repeat what is said of it already.
+  const pointless = new Map<string | undefined, string>([
+    ...closed.map(({ userland, settings }): [string | undefined, string] => [
+      userland?.name,
+      silence(find("container", String(settings.vmId))),
+    ]),
+    ...missing.flatMap(({ attach, userland }): [string | undefined, string][] => [
+      [attach.name, "there is no such container"],
+      [userland?.name, "there is no such container"],
+    ]),
+  ]);
   const rows: DriftRow[] = [];
   const silent = new Map<string, { steps: string[]; reason: string }>();
   let checked = 0;
@@ -158,15 +166,14 @@ export function driftReport(node: string, plan: StackPlan, looks: readonly Look[
   for (const step of allSteps(plan)) {
     const look = find("step", step.name);
     const where = place(step);
-    if (look !== undefined && !ofMissing.has(step.name)) {
+    if (look !== undefined && !pointless.has(step.name)) {
       checked += 1;
       rows.push(...stepRows(step, where, look));
       continue;
     }
     const inside = step.target.kind === "container" ? String(step.target.vmId) : undefined;
-    const reason = ofMissing.has(step.name)
-      ? "there is no such container"
-      : silence(inside === undefined ? undefined : find("container", inside));
+    const reason =
+      pointless.get(step.name) ?? silence(inside === undefined ? undefined : find("container", inside));
     const entry = silent.get(where) ?? { steps: [], reason };
     entry.steps.push(step.name);
     silent.set(where, entry);

@@ -20,7 +20,8 @@ look_inside() {
   # shellcheck disable=SC2016 # for the container's shell
   found=$(inside sh -c '
     basename "$(readlink -e /usr/lib/x86_64-linux-gnu/libcuda.so.1)"
-    if [ -d /etc/apt/preferences.d ]; then cat "$1" 2>/dev/null || true; else echo "$2"; fi' sh "$DRIVER_PREFERENCES" "$NO_APT")
+    if [ -d /etc/apt/preferences.d ]; then cat "$1" 2>/dev/null || true; else echo "$2"; fi' sh "$DRIVER_PREFERENCES" "$NO_APT") ||
+    fail "nothing can be run in container $(argument id)" "is it running? pct status $(argument id)"
   VERSION=$(sed -n '1s/.*libcuda\.so\.//p' <<<"$found")
   PREFERENCES=$(tail -n +2 <<<"$found")
 }
