@@ -71,6 +71,19 @@ function build(finish: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("drift <STACK>")
+    .description("what is not as declared on the stack's host and in its containers; nothing changes there")
+    .option("--repair", "apply exactly what differs again, through Pulumi")
+    .option("--hash", "compare models by hash, not by size and time: reads every file")
+    .option(
+      "--json",
+      "print {checked, rows: [{where, step, declared, found, repair, repairable}], unchecked, …}",
+    )
+    .action(async (stack: string, options: { json?: boolean; repair?: boolean; hash?: boolean }) => {
+      finish(await verb<typeof import("./drift")>("drift").drift(stack, options));
+    });
+
+  program
     .command("recommend")
     .description(
       "a service for a model on given cards, as a fragment of a stack file: release, pins, flags, memory, why",
