@@ -1,50 +1,38 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { describeCheckpoint, modelByRepo, type ModelFacts } from "../catalog";
+import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { describeCheckpoint, modelByRepo, type CatalogModel, type ModelFacts } from "../catalog";
+import { modelListFile } from "../config/model-list";
+import { expectedConfig } from "../plan/model-facts";
+import { DEFAULT_HUB } from "../plan/model-steps";
 import { descriptionFile } from "../plan/service/input";
+import { ModelHub } from "./model-hub";
 
 /** What `./stack describe-model` is asked for. */
 export interface DescribeOptions {
-  /** Commit of the repository; default: the newest. */
+  /** Branch or commit of the repository; default: the newest commit. */
   readonly revision?: string;
   /** Address of the model hub; default: the public hub. */
   readonly endpoint?: string;
   /** Token for gated models; default: HF_TOKEN. */
   readonly token?: string;
-  /** Folder of the project; its `models/` gets the description. */
+  /** Folder of the project; its `models/` gets what is written. */
   readonly projectDirectory: string;
 }
 
-/** A description, written beside the stack files, and what it says. */
+/** What was written, and what it says. */
 export interface Description {
-  readonly file: string;
+  /** Commit of the repository. */
+  readonly revision: string;
+  /** The list of the revision's files with their hashes. */
+  readonly list: string;
+  /** The description; undefined for a model of the catalog, which would win over it. */
+  readonly file: string | undefined;
   readonly facts: ModelFacts;
-  /** Name of the model in the catalog, which then wins over the description. */
+  /** Name of the model in the catalog. */
   readonly catalog: string | undefined;
-}
-
-const PUBLIC_HUB = "https://huggingface.co";
-const TIMEOUT_MILLISECONDS = 60_000;
-
-/** A JSON file of the repository, or undefined where it has none. */
-async function fetchJson(address: string, token: string | undefined): Promise<unknown> {
-  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  let response: Response;
-  try {
-    response = await fetch(address, { headers, signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS) });
-  } catch (error) {
-    const cause =
-      error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : String(error);
-    throw new Error(`${address} cannot be reached: ${cause}`, { cause: error });
-  }
-  if (response.status === 404) return undefined;
-  if (response.status === 401 || response.status === 403) {
-    throw new Error(
-      `${address}: the model is gated or does not exist (${response.status}); set HF_TOKEN to a token that may read it`,
-    );
-  }
-  if (!response.ok) throw new Error(`${address}: the hub answers ${response.status} ${response.statusText}`);
-  return response.json() as Promise<unknown>;
+  /** What the checkpoint says otherwise than the catalog, one line each: an `up` would refuse it. */
+  readonly differences: readonly string[];
 }
 
 /** Size of the weights in bytes, from the index of a checkpoint in several files. */
@@ -53,9 +41,30 @@ function weightsBytes(index: unknown): number | undefined {
   return typeof size === "number" ? size : undefined;
 }
 
+/** Writes JSON aside and renames it into place. */
+function writeJson(file: string, value: unknown): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`);
+  renameSync(`${file}.new`, file);
+}
+
+/** What a step would refuse: fields of which the catalog says something else. */
+function differences(known: CatalogModel | undefined, facts: ModelFacts): string[] {
+  if (known === undefined) return [];
+  const found = expectedConfig(facts);
+  return Object.entries(expectedConfig(known)).flatMap(([key, wanted]) =>
+    isDeepStrictEqual(found[key] ?? null, wanted)
+      ? []
+      : [
+          `${key} is ${JSON.stringify(found[key] ?? null)}, the catalog's ${known.name} says ${JSON.stringify(wanted)}`,
+        ],
+  );
+}
+
 /**
- * Reads a model's facts from the hub and writes `models/<owner>--<name>.json`, to be committed beside the stacks:
- * plans of a model that is not in the catalog then know its layers, heads and size.
+ * Reads a revision of a model from the hub and writes what stacks need to know of it, to be committed beside them:
+ * `models/<owner>--<name>/<commit>.json`, the list of its files with their hashes, and for a model that is not in the
+ * catalog `models/<owner>--<name>.json`, its description, so that plans know its layers, heads and size.
  *
  * @throws Error that says which address failed and how, or what the config.json lacks
  */
@@ -63,26 +72,22 @@ export async function describeModel(repo: string, options: DescribeOptions): Pro
   if (!/^[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/.test(repo)) {
     throw new Error(`"${repo}" is not a repository of the model hub; write owner/name`);
   }
-  const {
-    revision = "main",
-    endpoint = PUBLIC_HUB,
-    token = process.env["HF_TOKEN"],
-    projectDirectory,
-  } = options;
-  const base = `${endpoint.replace(/\/+$/, "")}/${repo}/resolve/${revision}`;
-  const config = await fetchJson(`${base}/config.json`, token);
-  if (config === undefined)
-    throw new Error(`${base}/config.json: there is no such file; check repository and revision`);
-  const quantization = await fetchJson(`${base}/hf_quant_config.json`, token);
-  const bytes = weightsBytes(await fetchJson(`${base}/model.safetensors.index.json`, token));
+  const { endpoint = DEFAULT_HUB, token = process.env["HF_TOKEN"], projectDirectory } = options;
+  const hub = new ModelHub(endpoint, repo, token);
+  const { revision, files } = await hub.revision(options.revision ?? "main");
+  const config = await hub.file(revision, "config.json");
+  if (config === undefined) throw new Error(`${hub.address(revision, "config.json")}: there is no such file`);
+  const quantization = await hub.file(revision, "hf_quant_config.json");
+  const bytes = weightsBytes(await hub.file(revision, "model.safetensors.index.json"));
   const extra = {
     ...(quantization === undefined ? {} : { quantization }),
     ...(bytes === undefined ? {} : { weightsBytes: bytes }),
   };
   const facts = describeCheckpoint(config, extra);
-  const file = descriptionFile(projectDirectory, repo);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(`${file}.new`, `${JSON.stringify({ repo, revision, ...extra, config }, null, 2)}\n`);
-  renameSync(`${file}.new`, file);
-  return { file, facts, catalog: modelByRepo(repo)?.name };
+  const known = modelByRepo(repo);
+  const list = join(projectDirectory, modelListFile(repo, revision));
+  writeJson(list, { repo, revision, files });
+  const file = known === undefined ? descriptionFile(projectDirectory, repo) : undefined;
+  if (file !== undefined) writeJson(file, { repo, revision, ...extra, config });
+  return { revision, list, file, facts, catalog: known?.name, differences: differences(known, facts) };
 }

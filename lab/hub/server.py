@@ -237,14 +237,17 @@ class Handler(BaseHTTPRequestHandler):
         if short:
             data = data[: short["bytes"]]
             self.close_connection = True
+        sent = 0
         try:
             for start in range(0, len(data), CHUNK):
                 piece = data[start : start + CHUNK]
                 if slow:
                     time.sleep(len(piece) / slow["bytesPerSecond"])
                 self.wfile.write(piece)
+                sent += len(piece)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
+        self.log_message("sent %d bytes of %s", sent, self.path)
 
     def send_refusal(self, error):
         """Sends an error as the hub does: X-Error-Code and X-Error-Message, the message as JSON too."""

@@ -72,7 +72,7 @@ start_services() {
     wait_for_service package-index "$package_index_port"
   fi
   if [[ -x "$lab_source/hub/serve" ]]; then
-    start_service model-hub "$lab_source/hub/serve" "$lab_address" "$model_hub_port"
+    start_service model-hub "$lab_source/hub/serve" "$lab_address" "$model_hub_port" --faults "$LAB_DIR/hub-faults.json"
     wait_for_service model-hub "$model_hub_port"
   fi
 }

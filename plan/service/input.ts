@@ -17,7 +17,8 @@ export function descriptionFile(projectDirectory: string, repo: string): string 
   return join(projectDirectory, "models", `${repo.replace("/", "--")}.json`);
 }
 
-function plannedModel(model: ModelConfig | undefined, projectDirectory: string): PlannedModel | undefined {
+/** A model's facts, from the catalog or from its description; undefined: neither has it. */
+export function plannedModel(model: ModelConfig | undefined, projectDirectory: string): PlannedModel | undefined {
   if (model === undefined) return undefined;
   const known = model.catalog === undefined ? modelByRepo(model.repo) : modelByName(model.catalog);
   if (known !== undefined) return known;

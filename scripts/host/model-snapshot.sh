@@ -1,52 +1,99 @@
-# Keep a model's files of one pinned revision on the host: fetched resumably, every file verified against the hub's
-# own hashes, switched into place as a whole, read-only. Containers mount them.
+# Keep a model's files of one pinned revision on the host: fetched resumably, every file verified by its hash, switched
+# into place as a whole, read-only. Containers mount them.
 #
 # uses: step files packages long-work
-# arguments: name, repo, revision, path, endpoint
+# arguments: name, repo, revision, path, endpoint, hash (yes: check reads every file instead of trusting size and time)
 # secrets: huggingFaceToken (optional, for gated models)
-# texts: model-snapshot.py
+# texts: snapshot.json (what is declared: see model_snapshot/__main__.py), the package's files under their paths here
 # facts: revision, files, bytes
 
-TOOL=/usr/local/lib/proxmox-gpu-stack/model-snapshot
+LIBRARY=/usr/local/lib/proxmox-gpu-stack
+SPECIFICATIONS=/var/lib/proxmox-gpu-stack/models
 
+specification() {
+  printf '%s/%s.json' "$SPECIFICATIONS" "$(argument name)"
+}
+
+# Only root reads it, memory holds it, and the download removes it as soon as it runs: a unit's properties, environment
+# and command line are open to everybody.
+token_file() {
+  printf '/run/proxmox-gpu-stack/model-%s.token' "$(argument name)"
+}
+
+# snapshot VERB SPECIFICATION
 snapshot() {
-  python3 "$TOOL" "$1" --repo "$(argument repo)" --revision "$(argument revision)" --path "$(argument path)"
+  local options=()
+  [[ $(argument hash no) != yes ]] || options=(--hash)
+  PYTHONPATH=$LIBRARY PYTHONDONTWRITEBYTECODE=1 python3 -m model_snapshot "$@" ${options[@]+"${options[@]}"}
+}
+
+package_files() {
+  printf '%s\n' "${!FILES[@]}" | grep '^/' | sort
 }
 
 step_check() {
-  local problem
-  check_text "$TOOL" "$(file model-snapshot.py)
-"
-  if [[ ! -e $TOOL ]] || ! command -v python3 >/dev/null; then
+  local path line before=${#DIFFERENCES[@]} problems
+  while IFS= read -r path; do
+    check_text "$path" "${FILES[$path]}"
+  done < <(package_files)
+  if ((${#DIFFERENCES[@]} > before)) || ! command -v python3 >/dev/null; then
     differs "the snapshot of $(argument repo) has not been looked at"
     return
   fi
-  problem=$(snapshot check 2>&1) || differs "${problem//$'\n'/; }"
+  problems=$(snapshot check <(file snapshot.json) 2>&1) && return
+  while IFS= read -r line; do
+    differs "$line"
+  done <<<"$problems"
+}
+
+# What identifies a download: a running one of something else is stopped, not waited for; what it fetched is kept.
+stop_other_download() {
+  local unit
+  unit=proxmox-gpu-stack-model-$(argument name)
+  systemctl is-active --quiet "$unit" || return 0
+  [[ $(cat "$LONG_WORK/model-$(argument name).digest" 2>/dev/null) != "$1" ]] || return 0
+  say "stopping the download of what was declared before"
+  systemctl stop "$unit"
 }
 
 step_apply() {
-  local arguments token_file=""
+  local path digest arguments log cause way_on
   command -v python3 >/dev/null || install_packages python3
-  put_text "$TOOL" 755 "$(file model-snapshot.py)
+  while IFS= read -r path; do
+    same_text "$path" "${FILES[$path]}" || put_text "$path" 644 "${FILES[$path]}"
+  done < <(package_files)
+  put_text "$(specification)" 644 "$(file snapshot.json)
 "
-  if ! snapshot check >/dev/null 2>&1; then
-    arguments=(fetch --repo "$(argument repo)" --revision "$(argument revision)" --path "$(argument path)" --endpoint "$(argument endpoint)")
-    if [[ -n ${SECRETS[huggingFaceToken]:-} ]]; then
-      # A file that only root reads: the unit's properties and its command line are open to everybody.
-      token_file=$(mktemp /run/proxmox-gpu-stack-token.XXXXXX)
-      printf '%s' "${SECRETS[huggingFaceToken]}" >"$token_file"
-      arguments+=(--token-file "$token_file")
-    fi
-    if ! long_work "model-$(argument name)" "$(argument repo)@$(argument revision)" 1440 python3 -u "$TOOL" "${arguments[@]}"; then
-      [[ -z $token_file ]] || rm -f "$token_file"
-      fail "the snapshot of $(argument repo) is not complete; what was fetched is kept and will be resumed" \
-        "the line above names the file and the cause; run \`up\` again when it is gone"
-    fi
-    [[ -z $token_file ]] || rm -f "$token_file"
+  if snapshot check "$(specification)" >/dev/null 2>&1; then
+    return
   fi
+  digest=$(sha256sum <"$(specification)" | cut -d' ' -f1)
+  stop_other_download "$digest"
+  arguments=(fetch "$(specification)")
+  [[ $(argument hash no) != yes ]] || arguments+=(--hash)
+  rm -f "$(token_file)"
+  if [[ -n ${SECRETS[huggingFaceToken]:-} ]] && ! systemctl is-active --quiet "proxmox-gpu-stack-model-$(argument name)"; then
+    install -d -m 755 "$(dirname "$(token_file)")"
+    (
+      umask 077
+      printf '%s' "${SECRETS[huggingFaceToken]}" >"$(token_file)"
+    )
+    arguments+=(--token-file "$(token_file)")
+  fi
+  log=$LONG_WORK/model-$(argument name).log
+  if ! long_work "model-$(argument name)" "$digest" 1430 \
+    env "PYTHONPATH=$LIBRARY" PYTHONDONTWRITEBYTECODE=1 python3 -u -m model_snapshot "${arguments[@]}"; then
+    rm -f "$(token_file)"
+    cause=$(sed -n 's/^error: //p' "$log" | tail -n 1)
+    way_on=$(sed -n 's/^next: //p' "$log" | tail -n 1)
+    fail "the snapshot of $(argument repo) is not complete: ${cause:-the download was ended; the lines above are its last}" \
+      "${way_on:-run \`up\` again; what was fetched is kept and resumed}"
+  fi
+  rm -f "$(token_file)"
 }
 
 step_facts() {
+  [[ -d $(argument path) ]] || return 0
   fact revision "$(argument revision)"
   fact files "$(find "$(argument path)" -type f ! -name '.snapshot.json' | wc -l)"
   fact bytes "$(du -sb "$(argument path)" | cut -f1)"
@@ -54,5 +101,9 @@ step_facts() {
 
 step_remove() {
   say "kept on $(machine_name): the model files in $(argument path)"
-  rm -f "$TOOL"
+  rm -f "$(specification)"
+  # Other models of the stack use the same tool.
+  if [[ -z $(find "$SPECIFICATIONS" -name '*.json' 2>/dev/null) ]]; then
+    rm -rf "$LIBRARY/model_snapshot"
+  fi
 }
