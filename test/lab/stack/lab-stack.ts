@@ -210,9 +210,6 @@ export function initStack(name: string, folder: string, environment: NodeJS.Proc
 export function useLab(subnet: string): LabStack {
   const stack = new LabStack(subnet);
   jest.setTimeout(600_000);
-  // On a machine with no idle core the serving stand-in was seen to die during its start, cause not found: such a case is
-  // told in the log and tried once more. What is really broken fails twice.
-  jest.retryTimes(1, { logErrorsBeforeRetry: true });
   beforeAll(() => {
     stack.up();
   });

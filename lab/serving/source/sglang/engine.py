@@ -113,7 +113,8 @@ class Engine:
         """Whether one token comes out within the health check's time: false for a frozen scheduler."""
         probe = {"prefix": "0", "seed": 0, "ignore_eos": False, "budget": 1, "sampled": False}
         try:
-            for _ in self.generate(probe, timeout=scaled(HEALTH_TIMEOUT_SECONDS)):
+            # A second at least: on a machine with no idle core the processes themselves take that long.
+            for _ in self.generate(probe, timeout=max(scaled(HEALTH_TIMEOUT_SECONDS), 1)):
                 pause(HEALTH_SECONDS)
                 return True
         except queue.Empty:
