@@ -13,6 +13,9 @@ import { formatProblems } from "../config/problems";
 import { RENDERED_ENTRIES, renderStack } from "../plan/render/stack";
 import { EXIT, UsageError, type ExitCode } from "./exit-codes";
 import { assess } from "./findings";
+import { renderedBefore } from "./review/rendered-before";
+import { renderedDiff } from "./review/rendered-comment";
+import { refuseSecrets } from "./review/secrets";
 import { stackFileOf } from "./stack-argument";
 
 /** Refuses a folder that holds anything else: a rendering replaces what is there. */
@@ -45,17 +48,37 @@ function writeWhole(files: Readonly<Record<string, string>>, out: string): void 
   }
 }
 
-/** `./stack render STACK --out DIR`: what the stack puts on machines, as files; no machine is asked. */
-export function render(stack: string, options: { out: string }): ExitCode {
-  const out = path.resolve(options.out);
-  const { source, config, plan, problems } = assess(stackFileOf(stack));
+export interface RenderOptions {
+  /** Folder for the files. */
+  readonly out?: string;
+  /** What to compare with: a revision, or a folder of an earlier rendering. */
+  readonly diff?: string;
+}
+
+/**
+ * `./stack render STACK --out DIR`: what the stack puts on machines, as files; no machine is asked.
+ * `./stack render STACK --diff BASE`: what differs from BASE, as a comment for a pull request; exit code 2 when something does.
+ */
+export function render(stack: string, options: RenderOptions): ExitCode {
+  if ((options.out === undefined) === (options.diff === undefined))
+    throw new UsageError("render needs one of --out DIR and --diff BASE");
+  const file = stackFileOf(stack);
+  const { source, config, plan, problems } = assess(file);
   if (config === undefined || plan === undefined) {
     process.stderr.write(`${formatProblems(source, problems)}\n`);
     return EXIT.problems;
   }
-  refuseForeign(out);
   const files = renderStack(config, plan);
-  writeWhole(files, out);
-  process.stdout.write(`${source}: ${Object.keys(files).length} files in ${options.out}\n`);
-  return EXIT.fine;
+  refuseSecrets(file, files);
+  if (options.out !== undefined) {
+    const out = path.resolve(options.out);
+    refuseForeign(out);
+    writeWhole(files, out);
+    process.stdout.write(`${source}: ${Object.keys(files).length} files in ${options.out}\n`);
+    return EXIT.fine;
+  }
+  const name = path.basename(source).replace(/^Pulumi\.(.+)\.yaml$/, "$1");
+  const { differs, comment } = renderedDiff(name, renderedBefore(file, options.diff ?? ""), files);
+  process.stdout.write(comment);
+  return differs ? EXIT.differs : EXIT.fine;
 }

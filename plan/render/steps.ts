@@ -41,3 +41,14 @@ export function renderSteps(source: string, steps: readonly Step[]): string {
     ...steps.map(details),
   ].join("\n\n")}\n`;
 }
+
+/** The command line of each step in a text that `renderSteps` made, by the step's name. */
+export function renderedCommands(text: string): Map<string, string> {
+  const sections = text.matchAll(/^## (?<name>\S+)$(?<body>[\s\S]*?)(?=^## |$(?![\s\S]))/gm);
+  return new Map(
+    [...sections].flatMap(({ groups }) => {
+      const command = /^```sh\n([\s\S]*?)\n```$/m.exec(groups?.["body"] ?? "")?.[1];
+      return groups?.["name"] === undefined || command === undefined ? [] : [[groups["name"], command]];
+    }),
+  );
+}

@@ -1,6 +1,7 @@
 import type { StackConfig } from "../../config/schema";
 import type { StackPlan } from "../stack";
 import { code, table } from "./markdown";
+import { topologyPicture } from "./picture";
 
 function section(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   return rows.length === 0 ? [] : [`## ${title}`, table(head, rows)];
@@ -47,6 +48,7 @@ export function renderTopology(config: StackConfig, plan: StackPlan): string {
   return `${[
     `# ${host.node}`,
     `Proxmox VE host ${code(host.node)} at ${host.address}, NVIDIA driver ${driver.version} (${driver.modules} kernel modules).`,
+    topologyPicture(config, plan),
     ...section("GPUs", ["card", "model", "identity", "containers"], gpuRows(config)),
     ...section("Containers", ["container", "id", "address", "size", "mounts"], containerRows(config)),
     ...section(

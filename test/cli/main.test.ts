@@ -261,7 +261,10 @@ describe("doctor", () => {
 test.each([
   [["chek", "lab"], /unknown command 'chek'/],
   [["check"], /missing required argument 'STACK'/],
-  [["render", "lab"], /required option '--out <DIR>'/],
+  [["render", "lab"], /render needs one of --out DIR and --diff BASE/],
+  [["render", "lab", "--diff", "nonsense"], /"nonsense" is no revision that git knows here/],
+  [["changed", "--", "--all"], /"--all" is no revision/],
+  [["preview-report", "lab", "--json", "/nowhere.json"], /\/nowhere\.json cannot be read/],
   [["check", "lab", "--yaml"], /unknown option '--yaml'/],
   [["check", "kpro7"], /there is no stack "kpro7".*did you mean kpro5\?/],
   [["check", "/nowhere/Pulumi.x.yaml"], /there is no stack "\/nowhere/],
@@ -324,6 +327,8 @@ test("--help of every verb exits 0 and names its arguments", async () => {
   for (const verb of [
     "check",
     "render",
+    "changed",
+    "preview-report",
     "inventory",
     "doctor",
     "status",
