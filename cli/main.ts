@@ -4,6 +4,7 @@ import path from "node:path";
 import { Command, CommanderError } from "commander";
 import { addEnvironmentCommands } from "./environment-commands";
 import { EXIT, UsageError, type ExitCode } from "./exit-codes";
+import { addReviewCommands } from "./review-commands";
 
 /** Loads the file of one verb when it is asked for: most verbs need a fraction of the program. */
 const loadFile = createRequire(__filename);
@@ -31,13 +32,7 @@ function build(finish: (code: ExitCode) => void): Command {
       finish(verb<typeof import("./check")>("check").check(stack, options));
     });
 
-  program
-    .command("render <STACK>")
-    .description("what a stack puts on machines, as files; no machine is asked")
-    .requiredOption("--out <DIR>", "folder for the files; an earlier rendering there is replaced")
-    .action((stack: string, options: { out: string }) => {
-      finish(verb<typeof import("./render")>("render").render(stack, options));
-    });
+  addReviewCommands(program, finish);
 
   program
     .command("inventory <HOST>")
@@ -131,26 +126,23 @@ function build(finish: (code: ExitCode) => void): Command {
   program
     .command("describe-model <REPO>")
     .description(
-      "read a model's facts from the hub and write models/<owner>--<name>.json, for models that the catalog lacks",
+      "record a model's revision: its files with their hashes in models/<owner>--<name>/<commit>.json, its facts where the catalog lacks it",
     )
     .option("--revision <COMMIT>", "commit of the repository; default: the newest")
     .option("--endpoint <URL>", "address of the model hub")
-    .option("--json", "print the facts")
+    .option("--json", "print {revision, list, file, catalog, facts, differences}")
     .action(async (repo: string, options: { revision?: string; endpoint?: string; json?: boolean }) => {
       const { describeModel } = verb<typeof import("./describe-model")>("describe-model");
       const { json, ...wanted } = options;
-      const {
-        file,
-        facts,
-        catalog: name,
-      } = await describeModel(repo, {
-        ...wanted,
-        projectDirectory: PROJECT_DIRECTORY,
-      });
+      const found = await describeModel(repo, { ...wanted, projectDirectory: PROJECT_DIRECTORY });
+      const { list, file, differences } = found;
       process.stdout.write(
-        json === true ? `${JSON.stringify({ file, catalog: name ?? null, facts }, null, 2)}\n` : `${file}\n`,
+        json === true
+          ? `${JSON.stringify({ ...found, file: file ?? null, catalog: found.catalog ?? null }, null, 2)}\n`
+          : `${[list, file].filter((name) => name !== undefined).join("\n")}\n`,
       );
-      if (name !== undefined) process.stderr.write(`the catalog knows this model as ${name}, which wins\n`);
+      for (const line of differences) process.stderr.write(`config.json: ${line}\n`);
+      if (differences.length > 0) finish(EXIT.problems);
     });
 
   addEnvironmentCommands(program, finish);

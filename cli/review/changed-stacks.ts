@@ -31,7 +31,9 @@ function touches(file: string, inputs: StackInputs): string | undefined {
   if (PROGRAM.test(file)) return part(file);
   const lock = inputs.locks.find((name) => file.startsWith(`environments/${name}/`));
   if (lock !== undefined) return `environments/${lock}/`;
-  if (inputs.models.some((repo) => file.startsWith(`models/${repo.replace("/", "--")}.`))) return file;
+  // Facts are a file of the repository's name, lists of files a folder of that name.
+  const models = inputs.models.map((repo) => `models/${repo.replace("/", "--")}`);
+  if (models.some((model) => file === `${model}.json` || file.startsWith(`${model}/`))) return file;
   return inputs.checksumFiles.includes(file) ? file : undefined;
 }
 

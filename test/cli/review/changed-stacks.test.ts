@@ -11,6 +11,8 @@ test.each([
   [["environments/one-more/requirements.lock"], []],
   [["environments/uv.lock.txt"], ["a", "b"]],
   [["models/owner--b.json"], ["b"]],
+  [["models/owner--b/94ac6c0143ee.json"], ["b"]],
+  [["models/owner--bigger.json", "models/owner--bigger/94ac6c0143ee.json"], []],
   [["sums/SHA256SUMS"], ["a"]],
   [["plan/unit/hardening.ts"], ["a", "b"]],
   [["scripts/container/service.sh"], ["a", "b"]],
