@@ -34,6 +34,8 @@ export interface EnvironmentFolder {
   /** The pinned interpreter; undefined: the container's own Python. */
   readonly python: PinnedPython | undefined;
   readonly smokeTest: SmokeTest;
+  /** Debian packages that the environment needs in its container. */
+  readonly systemPackages: readonly string[];
   /** `[tool.uv]`. */
   readonly uv: UvSettings;
   /** undefined: there is no requirements.lock. */
@@ -163,6 +165,7 @@ export function readEnvironmentFolder(name: string, projectDirectory: string): E
     pythonVersion: own.python?.version.replace(/\.\d+$/, "") ?? oldest,
     python: own.python,
     smokeTest: own["smoke-test"],
+    systemPackages: own["system-packages"],
     uv: tool.uv,
     lock: lockText === undefined ? undefined : parseLock(lockText),
     files: wheelhouse.data?.files,

@@ -79,6 +79,7 @@ function planEnvironment(
         ...(folder.python === undefined
           ? {}
           : { interpreter: `${folder.python.version}:${folder.python.sha256}:${folder.python.url}` }),
+        ...(folder.systemPackages.length === 0 ? {} : { packages: folder.systemPackages.join(",") }),
         ...(wheels.length === 0 ? {} : { wheels: wheels.join(",") }),
         index: environment.index ?? "",
         keep: String(environment.keep),

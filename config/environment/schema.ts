@@ -9,6 +9,7 @@ const requirement = text(
   /^[A-Za-z0-9][A-Za-z0-9._-]*(\s*[[<>=!~;@(].*)?$/,
   "a requirement such as torch==2.11.0",
 );
+const debianPackage = text(/^[a-z0-9][a-z0-9+.-]+$/, "the name of a Debian package, such as libnuma1");
 const packageName = text(/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/, "the name of a package");
 
 const index = z.strictObject({
@@ -58,6 +59,11 @@ const python = z.strictObject({
 const ownTable = z.strictObject({
   "smoke-test": smokeTest.default({ imports: [], architectures: [] }),
   python: python.optional(),
+  /**
+   * Debian packages that the environment's programs need and no wheel brings, such as a C compiler. They come from the
+   * container's package source.
+   */
+  "system-packages": z.array(debianPackage).default([]),
 });
 
 /** `pyproject.toml` of an environment. */

@@ -4,6 +4,7 @@
 #
 # uses: step files packages download long-work environments
 # arguments: name, path (the link that services use), digest (content address), python (version), lock (its name),
+#            packages=NAME,… (optional, Debian packages that its programs need),
 #            interpreter=VERSION:SHA256:URL (optional, a pinned one), wheels=DIGEST,… (optional, built from source),
 #            index (optional package index), keep (how many earlier ones stay)
 # texts: requirements (the lock), uv (the lock of uv itself), files (the wheelhouse's list; without it packages come from
@@ -32,8 +33,19 @@ check_path() {
     "move it away (mv $path $path.by-hand) or give the environment another path"
 }
 
+# Debian packages that the environment needs and this container lacks, a line each.
+missing_packages() {
+  local name
+  for name in $(argument packages "" | tr , ' '); do
+    package_installed "$name" || printf '%s\n' "$name"
+  done
+}
+
 step_check() {
+  local missing
   check_path
+  missing=$(missing_packages | paste -sd' ' -)
+  [[ -z $missing ]] || differs "packages that environment $(argument name) needs are not installed: $missing"
   complete || differs "environment $(argument name) $(argument digest) is not built"
   [[ $(readlink "$(argument path)" 2>/dev/null) == "$(target)" ]] ||
     differs "$(argument path) does not point to environment $(argument digest)"
@@ -118,6 +130,9 @@ build() {
 }
 
 step_apply() {
+  local missing
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]} == 0)) || install_packages "${missing[@]}"
   install -d -m 755 "$STORE" "$ROOT" "$(environments)"
   complete || build
   install -d -m 755 "$(dirname "$(argument path)")"

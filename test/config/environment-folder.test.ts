@@ -61,6 +61,15 @@ test("pins, uv's settings and the smoke test are read", () => {
   expect([lock, files]).toEqual([undefined, undefined]);
 });
 
+test("Debian packages that the programs need are read; what is no name of one is refused", () => {
+  const table = (names: string) => `${PYPROJECT}\n[tool.proxmox-gpu-stack]\nsystem-packages = [${names}]\n`;
+  expect(read({ "pyproject.toml": PYPROJECT }).systemPackages).toEqual([]);
+  expect(read({ "pyproject.toml": table('"gcc", "libnuma1"') }).systemPackages).toEqual(["gcc", "libnuma1"]);
+  expect(read({ "pyproject.toml": table('"--purge"') }).problems).toMatchObject([
+    { path: "environments/toy/pyproject.toml: tool.proxmox-gpu-stack.system-packages.0", value: '"--purge"' },
+  ]);
+});
+
 test("a pinned interpreter decides the Python version", () => {
   const python = `\n[tool.proxmox-gpu-stack.python]\nversion = "3.11.14"\nurl = "https://example.org/p.tar.gz"\nsha256 = "${SHA}"\n`;
   expect(read({ "pyproject.toml": PYPROJECT + python }).pythonVersion).toBe("3.11");
