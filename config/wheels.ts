@@ -24,6 +24,8 @@ const archive = { url: httpUrl, sha256 };
 const vendored = z.strictObject({
   /** Name in the project's FetchContent_Declare; the sources are given as FETCHCONTENT_SOURCE_DIR_<NAME>. */
   name: text(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "the name of a FetchContent_Declare"),
+  /** For what is a git submodule of another one, which archives leave out: `<name of that one>/<folder in it>`. */
+  into: inside.optional(),
   ...archive,
 });
 

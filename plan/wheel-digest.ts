@@ -42,7 +42,7 @@ export function wheelDigest(
     BUILD_FORMAT,
     JSON.stringify(sorted(rest)),
     JSON.stringify([content(source), source.folder ?? ""]),
-    JSON.stringify(vendored.map((entry) => [entry.name, content(entry)])),
+    JSON.stringify(vendored.map((entry) => [entry.name, entry.into ?? "", content(entry)])),
     JSON.stringify(patches.map(({ name, text }) => [name, text])),
     buildLock,
     torch === undefined ? "" : JSON.stringify([torch.version, [...torch.hashes].sort()]),

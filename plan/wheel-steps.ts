@@ -82,7 +82,12 @@ function planWheel(
     digest,
     source: { name: recipe.package, url: source.url, sha256: source.sha256 },
     folder: source.folder ?? "",
-    vendored: vendored.map(({ name: of, url, sha256 }) => ({ name: of, url, sha256 })),
+    vendored: vendored.map(({ name: of, url, sha256, into }) => ({
+      name: of,
+      url,
+      sha256,
+      into: into ?? "",
+    })),
     environment: variables,
     cmake,
     architectures,

@@ -53,12 +53,22 @@ def prepare_sources(recipe: Recipe, inputs: Path, work: Path) -> tuple[Path, dic
             )
         say(f"unpacked {recipe.source.file_name}, applied {len(recipe.patches)} patches")
         (work / "source.complete").touch()
-    vendored = {}
-    for archive in recipe.vendored:
-        vendored[archive.name] = work / "vendored" / archive.name
-        if not vendored[archive.name].exists():
-            unpack(fetch(archive, WHEELHOUSE, DOWNLOADS), vendored[archive.name])
-    return source, vendored
+    return source, vendored_sources(recipe, work)
+
+
+def vendored_sources(recipe: Recipe, work: Path) -> dict[str, Path]:
+    """Third-party sources by the name that the project fetches them under; submodules lie in theirs."""
+    folders = {}
+    # Those that belong into another one come after it.
+    for archive in sorted(recipe.vendored, key=lambda entry: entry.into.count("/")):
+        folder = work / "vendored" / (archive.into or archive.name)
+        mark = work / f"vendored-{archive.name}.complete"
+        if not mark.exists():
+            unpack(fetch(archive, WHEELHOUSE, DOWNLOADS), folder)
+            mark.touch()
+        if not archive.into:
+            folders[archive.name] = folder
+    return folders
 
 
 def require_torch(recipe: Recipe, environment: BuildEnvironment) -> None:

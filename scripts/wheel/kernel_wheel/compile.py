@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections import deque
@@ -40,11 +41,19 @@ def variables(environment: BuildEnvironment, source: Path, options: list[str]) -
     result["CMAKE_BUILD_PARALLEL_LEVEL"] = result["MAX_JOBS"] = str(recipe.jobs)
     if shutil.which("ccache"):
         result["CCACHE_DIR"] = "/var/cache/proxmox-gpu-stack/ccache"
+        # Another digest is another work folder: what did not change is found again nevertheless.
+        result["CCACHE_BASEDIR"], result["CCACHE_NOHASHDIR"] = str(environment.work), "1"
         result["CMAKE_C_COMPILER_LAUNCHER"] = result["CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
         result["CMAKE_CUDA_COMPILER_LAUNCHER"] = "ccache"
     for name, value in recipe.environment.items():
         result[name] = filled(value, recipe.cuda_home, source)
     return result
+
+
+def telling(lines: list[str]) -> str:
+    """The lines that say what is wrong, or the last ones."""
+    errors = [line for line in lines if re.search(r"\b(error|fatal|FAILED|Killed|could not find)\b", line, re.IGNORECASE)]
+    return " | ".join((errors or lines)[:4])
 
 
 def build(environment: BuildEnvironment, source: Path, vendored: dict[str, Path], log: Path) -> Path:
@@ -74,8 +83,9 @@ def build(environment: BuildEnvironment, source: Path, vendored: dict[str, Path]
         status = process.wait()
     wheels = sorted(output.glob("*.whl"))
     if status != 0 or len(wheels) != 1:
+        say("\n".join(["--- the last lines of the build:", *last]))
         raise Failure(
-            f"the build of {recipe.package} ended with {status}. Its last lines:\n  " + "\n  ".join(last),
+            f"the build of {recipe.package} ended with {status}: {telling(list(last))}",
             f"the whole output: {log}. What was compiled stays: the next `up` goes on there",
         )
     return wheels[0]

@@ -14,6 +14,8 @@ class Archive:
     name: str
     url: str
     sha256: str
+    into: str = ""
+    """For a git submodule of another archive: where in that one it belongs, `<name>/<folder>`."""
 
     @property
     def file_name(self) -> str:

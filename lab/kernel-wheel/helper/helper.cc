@@ -1,0 +1,3 @@
+#include "helper.h"
+
+long helper_version() { return 1; }

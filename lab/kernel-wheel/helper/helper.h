@@ -1,0 +1,2 @@
+#pragma once
+long helper_version();

@@ -1,0 +1,5 @@
+"""Stand-in for torch in the proxmox-gpu-stack lab. It computes nothing."""
+
+from torch import cuda, version
+
+__version__ = version.__version__
