@@ -33,7 +33,8 @@ point_environment() {
 
 show_journal() {
   say "--- last lines of $(unit)"
-  journalctl --no-pager --quiet --output=cat --lines=20 --since="@$STARTED_AT" --unit="$(unit)" >&2 || true
+  # With --since, --lines would be the first ones. One line of SGLang holds all of its arguments.
+  journalctl --no-pager --quiet --output=cat --since="@$STARTED_AT" --unit="$(unit)" | tail -n 20 | cut -c -400 >&2 || true
 }
 
 start_service() {

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -309,6 +310,23 @@ class Semantic(GateTestCase):
             return None
 
         self.fails("unit", "killed by signal 9.*CUDA out of memory", self.service(answer))
+
+    def test_a_server_that_dies_after_its_last_answer_is_reported_by_its_own_last_words(self):
+        def die():
+            self.set_journal("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB")
+            self.set_unit(
+                ActiveState="failed", SubState="failed", Result="signal", ExecMainCode="2", ExecMainStatus="9"
+            )
+
+        def answer(body):
+            if len(service.requests) == 8:
+                # It listens no more; systemd is told a moment later.
+                service.server.socket.shutdown(socket.SHUT_RDWR)
+                threading.Timer(0.1, die).start()
+            return GOOD(body)
+
+        service = self.service(answer)
+        self.fails("unit", "killed by signal 9.*CUDA out of memory", service)
 
     def test_log_lines_about_nan_are_shown(self):
         self.set_journal("[2026-11-29] WARNING: nan detected in logits")

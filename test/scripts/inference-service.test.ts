@@ -56,3 +56,21 @@ describe("a service that does not start", () => {
     expect(problem("Failed to start")).toBe("sglang-qwen.service does not start");
   });
 });
+
+describe("the journal of a service that failed", () => {
+  it("is shown by its last lines, long ones cut", () => {
+    // As the real one: with --since, --lines counts from the first line on.
+    sandbox.command(
+      "journalctl",
+      `count=45
+for word; do case $word in --lines=*) count=\${word#*=} ;; esac; done
+seq -f 'line %g' 44 | { cat; head -c 5000 /dev/zero | tr '\\0' x; echo; } | head -n "$count"`,
+    );
+    const script = `step_check() { true; }\nstep_facts() { show_journal; }`;
+    const { stderr } = sandbox.step(LIBRARIES, script, ["mode=check", "unit=sglang-qwen.service"]);
+    const shown = stderr.split("\n").filter((line) => /^(line|x)/.test(line));
+    expect(shown).toHaveLength(20);
+    expect(shown[0]).toBe("line 26");
+    expect(shown[19]).toBe("x".repeat(400));
+  });
+});

@@ -138,6 +138,8 @@ class Gate:
                 "stop that process or give the service another port",
             )
         if not found:
+            # A server that died since its last answer has a better reason.
+            self._wait_for_unit_failure()
             raise GateFailure("port", f"{self.spec['url']} answers, but nothing on this machine listens on its port")
 
     def _compare_server_info(self):
