@@ -4,12 +4,14 @@ import path from "node:path";
 import {
   readEnvironmentFolder,
   type EnvironmentFolder,
+  type SmokeTest,
   type WheelhouseFile,
 } from "../config/environment-folder";
 import { fileNameOf } from "../config/checksum";
 import { PROJECT_DIRECTORY } from "../config/load";
-import { formatProblems } from "../config/problems";
-import { readWheelRecipes } from "../config/wheels";
+import { formatProblems, type Problem } from "../config/problems";
+import { UNKNOWN } from "../config/schema";
+import { archivesOf, readWheelRecipes, type WheelRecipe, type WheelRecipes } from "../config/wheels";
 import { pinProblems } from "../plan/pin/check";
 import { environmentNames } from "./environment-argument";
 import { EXIT, type ExitCode } from "./exit-codes";
@@ -34,10 +36,11 @@ export interface PinOptions {
 
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
-/** The interpreter as a file of the wheelhouse; its size becomes known when it was fetched. */
-function interpreterFile({ python }: EnvironmentFolder): ChosenFile[] {
-  if (python === undefined) return [];
-  return [{ name: fileNameOf(python.url), sha256: python.sha256, url: python.url }];
+/** Interpreter and sources as files of the wheelhouse; their sizes become known when they were fetched. */
+function archiveFiles({ python }: EnvironmentFolder, recipes: readonly WheelRecipe[]): ChosenFile[] {
+  return [...(python === undefined ? [] : [python]), ...recipes.flatMap(archivesOf)]
+    .filter(({ sha256 }) => sha256 !== UNKNOWN)
+    .map(({ url, sha256 }) => ({ name: fileNameOf(url), sha256, url }));
 }
 
 /** Every file with its size; files of which the index tells none are fetched for it. */
@@ -58,10 +61,18 @@ async function withSizes(
 
 interface Run {
   readonly environment: EnvironmentFolder;
+  readonly wheels: WheelRecipes;
   readonly uv: string;
   readonly index: string;
   readonly wheelhouse: string;
   readonly folder: string;
+}
+
+/** The smoke test without what wheels built from source bring: it is tried where they are built. */
+function withoutBuilt(test: SmokeTest, recipes: readonly WheelRecipe[]): SmokeTest {
+  if (recipes.length === 0) return test;
+  const modules = recipes.flatMap(({ imports }) => imports);
+  return { ...test, imports: test.imports.filter((name) => !modules.includes(name)), architectures: [] };
 }
 
 /** Fetches and tries what was resolved. Returns what the header says about it; undefined: it failed, and was told. */
@@ -77,13 +88,10 @@ async function tried(
   writeFileSync(list, wheelhouseText(files));
   if ((await fetchList([list], environment.uv.index, wheelhouse, { index })) !== EXIT.fine) return undefined;
   say("import test: an environment from the wheelhouse alone");
-  const { failures, untried, imported } = await importTest(environment, {
-    uv,
-    wheelhouse,
-    lock,
-    list,
-    folder,
-  });
+  const { failures, untried, imported } = await importTest(
+    { ...environment, smokeTest: withoutBuilt(environment.smokeTest, run.wheels.recipes) },
+    { uv, wheelhouse, lock, list, folder },
+  );
   for (const line of untried) say(`  needs a GPU, not tried: ${line}`);
   if (failures.length > 0) {
     say(`the import test failed, nothing was written:\n${failures.map((line) => `  ${line}`).join("\n")}`);
@@ -94,14 +102,14 @@ async function tried(
   return `passed (${imported.join(", ") || "nothing to import"})${needGpu}`;
 }
 
-async function pinOne(run: Run, options: PinOptions, projectDirectory: string): Promise<ExitCode> {
+async function pinOne(run: Run, options: PinOptions): Promise<ExitCode> {
   const { environment, uv, index, folder } = run;
-  const recipes = readWheelRecipes(environment.name, projectDirectory).recipes;
+  const { recipes, buildLock } = run.wheels;
   const built = recipes.map((recipe) => recipe.package);
   say(`resolving ${environment.name}`);
   let resolution: Resolution;
   try {
-    resolution = await resolve({ environment, built, index, uv, folder });
+    resolution = await resolve({ environment, built, buildLock, index, uv, folder });
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     const missing = await missingLines(environment, recipes, index);
@@ -116,7 +124,7 @@ async function pinOne(run: Run, options: PinOptions, projectDirectory: string): 
     say(`${environment.name} cannot be locked; ${note}:\n${missing.map((line) => `  ${line}`).join("\n")}`);
     return EXIT.problems;
   }
-  const files = await withSizes([...resolution.files, ...interpreterFile(environment)], run);
+  const files = await withSizes([...resolution.files, ...archiveFiles(environment, recipes)], run);
   if (files === undefined) return EXIT.problems;
   const sorted = files.sort((a, b) => (a.name < b.name ? -1 : 1));
   const result = options.importTest === false ? "not run" : await tried(run, resolution, sorted);
@@ -128,6 +136,11 @@ async function pinOne(run: Run, options: PinOptions, projectDirectory: string): 
     `environments/${environment.name}: ${count} packages, ${(total / 1e6).toFixed(0)} MB; import test: ${result}\n`,
   );
   return EXIT.fine;
+}
+
+/** What is wrong with wheels.toml; values that nobody recorded yet are no error. */
+function errorsOf({ problems }: WheelRecipes): Problem[] {
+  return problems.filter(({ severity }) => severity === "error");
 }
 
 /**
@@ -144,14 +157,16 @@ export async function pin(names: readonly string[], options: PinOptions = {}): P
   let code: ExitCode = EXIT.fine;
   for (const name of environmentNames(names, projectDirectory)) {
     const environment = readEnvironmentFolder(name, projectDirectory);
-    if (environment.problems.length > 0) {
-      say(formatProblems(`environments/${name}`, environment.problems));
+    const wheels = readWheelRecipes(name, projectDirectory);
+    const problems = [...environment.problems, ...errorsOf(wheels)];
+    if (problems.length > 0) {
+      say(formatProblems(`environments/${name}`, problems));
       code = EXIT.problems;
       continue;
     }
     const folder = workFolder();
     try {
-      const result = await pinOne({ environment, uv, index, wheelhouse, folder }, options, projectDirectory);
+      const result = await pinOne({ environment, wheels, uv, index, wheelhouse, folder }, options);
       if (result !== EXIT.fine) code = result;
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -168,10 +183,8 @@ export function checkPins(
   const projectDirectory = options.projectDirectory ?? PROJECT_DIRECTORY;
   const found = environmentNames(names, projectDirectory).map((name) => {
     const environment = readEnvironmentFolder(name, projectDirectory);
-    const { recipes, problems } = readWheelRecipes(name, projectDirectory);
-    const built = recipes.map((recipe) => recipe.package);
-    const errors = problems.filter(({ severity }) => severity === "error");
-    return { environment, problems: [...errors, ...pinProblems(environment, built)] };
+    const wheels = readWheelRecipes(name, projectDirectory);
+    return { environment, problems: [...errorsOf(wheels), ...pinProblems(environment, wheels)] };
   });
   const all = found.flatMap(({ problems }) => problems);
   if (options.json === true) process.stdout.write(`${JSON.stringify({ problems: all }, null, 2)}\n`);
@@ -187,5 +200,5 @@ export function checkPins(
       );
     }
   }
-  return all.length > 0 ? EXIT.problems : EXIT.fine;
+  return all.some(({ severity }) => severity === "error") ? EXIT.problems : EXIT.fine;
 }

@@ -1,5 +1,5 @@
 /** `./stack wheelhouse fetch|verify|gc`: the files of locks in a local folder, by scripts/tools/wheelhouse.py. */
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileNameOf } from "../config/checksum";
 import { readEnvironmentFolder, type UvSettings } from "../config/environment-folder";
@@ -43,31 +43,11 @@ export async function fetchList(
   return code as ExitCode;
 }
 
-/** The archives that an environment's own wheels are built from, as files of a wheelhouse. */
-function sources(name: string, projectDirectory: string): object[] {
-  const archives = readWheelRecipes(name, projectDirectory).recipes.flatMap(archivesOf);
-  return archives
-    .filter(({ sha256 }) => sha256 !== UNKNOWN)
-    .map(({ url, sha256 }) => ({ name: fileNameOf(url), sha256, url }));
-}
-
-/** Lists of everything that an environment needs: uv, the files of its lock, the sources of its own wheels. */
-function listsOf(name: string, projectDirectory: string, folder: string): string[] {
+/** Lists of everything that an environment needs: uv, and the files of its lock. */
+function listsOf(name: string, projectDirectory: string): string[] {
   const uv = path.join(projectDirectory, "environments/uv.wheelhouse.json");
   const own = path.join(projectDirectory, "environments", name, "wheelhouse.json");
-  const archives = path.join(folder, `${name}.json`);
-  writeFileSync(archives, wheelhouseText(sources(name, projectDirectory)));
-  return [uv, own, archives].filter((file) => existsSync(file));
-}
-
-/** Runs `work` with a folder that is removed afterwards. */
-async function withFolder(work: (folder: string) => Promise<ExitCode>): Promise<ExitCode> {
-  const folder = workFolder();
-  try {
-    return await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  return [uv, own].filter((file) => existsSync(file));
 }
 
 /** The one environment that NAME means, which must have a list of files. */
@@ -88,9 +68,25 @@ export async function fetchFiles(
   const environment = readEnvironmentFolder(oneName(name, projectDirectory), projectDirectory);
   const wheelhouse = path.resolve(options.dir ?? localWheelhouse());
   mkdirSync(wheelhouse, { recursive: true });
-  return withFolder((folder) =>
-    fetchList(listsOf(name, projectDirectory, folder), environment.uv.index, wheelhouse, options),
-  );
+  return fetchList(listsOf(name, projectDirectory), environment.uv.index, wheelhouse, options);
+}
+
+/** Runs the tool on lists of files; what it prints is shown. */
+async function runTool(
+  action: string,
+  wheelhouse: string,
+  lists: readonly string[],
+  flags: readonly string[],
+): Promise<ExitCode> {
+  const words = lists.flatMap((list) => ["--list", list]);
+  return (await show("python3", [
+    WHEELHOUSE_TOOL,
+    action,
+    "--dir",
+    wheelhouse,
+    ...words,
+    ...flags,
+  ])) as ExitCode;
 }
 
 /** Hashes every file of an environment's lock anew; exit code 2 names what is missing or corrupt. */
@@ -99,40 +95,34 @@ export async function verifyFiles(
   options: WheelhouseOptions & { quick?: boolean },
 ): Promise<ExitCode> {
   const projectDirectory = options.projectDirectory ?? PROJECT_DIRECTORY;
-  oneName(name, projectDirectory);
+  const lists = listsOf(oneName(name, projectDirectory), projectDirectory);
   const wheelhouse = path.resolve(options.dir ?? localWheelhouse());
-  return withFolder(async (folder) => {
-    const lists = listsOf(name, projectDirectory, folder).flatMap((list) => ["--list", list]);
-    const quick = options.quick === true ? ["--quick"] : [];
-    return (await show("python3", [
-      WHEELHOUSE_TOOL,
-      "verify",
-      "--dir",
-      wheelhouse,
-      ...lists,
-      ...quick,
-    ])) as ExitCode;
-  });
+  return runTool("verify", wheelhouse, lists, options.quick === true ? ["--quick"] : []);
+}
+
+/** Sources of wheels, which a folder without a lock names too. */
+function sourcesOf(name: string, projectDirectory: string): object[] {
+  return readWheelRecipes(name, projectDirectory)
+    .recipes.flatMap(archivesOf)
+    .filter(({ sha256 }) => sha256 !== UNKNOWN)
+    .map(({ url, sha256 }) => ({ name: fileNameOf(url), sha256, url }));
 }
 
 /** Removes the files that no environment of the project names. Wheels that were built here (built/) are left alone. */
 export async function collectFiles(options: WheelhouseOptions & { dryRun?: boolean }): Promise<ExitCode> {
   const projectDirectory = options.projectDirectory ?? PROJECT_DIRECTORY;
   const wheelhouse = path.resolve(options.dir ?? localWheelhouse());
-  if (!existsSync(wheelhouse) || !readdirSync(wheelhouse).includes("files")) {
+  if (!existsSync(path.join(wheelhouse, "files"))) {
     throw new UsageError(`${wheelhouse} is no wheelhouse: it has no folder files/`);
   }
-  return withFolder(async (folder) => {
-    const lists = lockNames(projectDirectory).flatMap((name) => listsOf(name, projectDirectory, folder));
-    const words = [...new Set(lists)].flatMap((list) => ["--list", list]);
-    const dryRun = options.dryRun === true ? ["--dry-run"] : [];
-    return (await show("python3", [
-      WHEELHOUSE_TOOL,
-      "gc",
-      "--dir",
-      wheelhouse,
-      ...words,
-      ...dryRun,
-    ])) as ExitCode;
-  });
+  const names = lockNames(projectDirectory);
+  const folder = workFolder();
+  try {
+    const sources = path.join(folder, "sources.json");
+    writeFileSync(sources, wheelhouseText(names.flatMap((name) => sourcesOf(name, projectDirectory))));
+    const lists = [...new Set([sources, ...names.flatMap((name) => listsOf(name, projectDirectory))])];
+    return await runTool("gc", wheelhouse, lists, options.dryRun === true ? ["--dry-run"] : []);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

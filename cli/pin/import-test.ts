@@ -1,4 +1,5 @@
 /** A throw-away environment from the wheelhouse alone, and the imports of the smoke test in it. */
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { PROJECT_DIRECTORY } from "../../config/load";
 import type { EnvironmentFolder } from "../../config/environment-folder";
@@ -16,7 +17,7 @@ export interface ImportTest {
 }
 
 interface Answer {
-  readonly versions: readonly string[];
+  readonly wrong: readonly string[];
   readonly imports: readonly { module: string; state: "fine" | "failed" | "no-gpu"; message: string }[];
 }
 
@@ -53,7 +54,9 @@ export async function importTest(
   const { uv, wheelhouse, lock, list, folder } = options;
   const venv = path.join(folder, "venv");
   const links = path.join(folder, "links");
-  const env = uvEnvironment("", { UV_OFFLINE: "1", UV_LINK_MODE: "hardlink" });
+  // Its cache goes with the folder: it holds every package unpacked.
+  const cache = path.join(folder, "cache");
+  const env = uvEnvironment("", { UV_OFFLINE: "1", UV_LINK_MODE: "hardlink", UV_CACHE_DIR: cache });
   await capture("python3", [WHEELHOUSE_TOOL, "link", "--dir", wheelhouse, "--list", list, "--to", links]);
   const python = await interpreter(environment, wheelhouse, folder);
   try {
@@ -84,14 +87,15 @@ export async function importTest(
     ],
     { env },
   );
-  const modules = environment.smokeTest.imports;
-  const answer = JSON.parse(await capture(binary, ["-I", IMPORT_TEST, lock, ...modules])) as Answer;
+  const declared = path.join(folder, "smoke-test.json");
+  writeFileSync(declared, JSON.stringify(environment.smokeTest));
+  const answer = JSON.parse(await capture(binary, ["-I", IMPORT_TEST, lock, declared])) as Answer;
   const lines = (state: string) =>
     answer.imports
       .filter((tried) => tried.state === state)
       .map(({ module, message }) => `import ${module}: ${message}`);
   return {
-    failures: [...answer.versions, ...lines("failed")],
+    failures: [...answer.wrong, ...lines("failed")],
     untried: lines("no-gpu"),
     imported: answer.imports.flatMap(({ module, state }) => (state === "fine" ? [module] : [])),
   };

@@ -20,6 +20,8 @@ export interface Resolver {
   readonly environment: EnvironmentFolder;
   /** Packages that wheels.toml builds: resolved for their requirements, left out of the lock. */
   readonly built: readonly string[];
+  /** Hashed lock of what builds them; empty: nothing is built. */
+  readonly buildLock: string;
   /** Address of the default package index. */
   readonly index: string;
   /** The uv to use. */
@@ -31,30 +33,36 @@ export interface Resolver {
 /** More rounds than known breakages can add to one another. */
 const MAXIMUM_ROUNDS = 5;
 
-async function compile(resolver: Resolver, words: readonly string[]): Promise<void> {
-  const { environment, built, folder, uv, index } = resolver;
+async function compile(
+  { environment, built, folder, uv, index }: Resolver,
+  input: string,
+  output: string,
+  words: readonly string[],
+): Promise<string> {
   await capture(
     uv,
     [
-      ...["pip", "compile", "pyproject.toml", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"],
-      ...["--no-emit-index-url", "--only-binary", ":all:", "--index-strategy", "first-index"],
-      ...["--prerelease", "explicit", "--constraints", "constraints.txt"],
-      ...["--python-version", environment.pythonVersion, "--python-platform", PLATFORM],
-      ...built.flatMap((name) => ["--no-emit-package", name]),
+      ...["pip", "compile", input, "--output-file", output, "--quiet", "--generate-hashes", "--no-header"],
+      ...[
+        "--no-annotate",
+        "--no-emit-index-url",
+        "--only-binary",
+        ":all:",
+        "--index-strategy",
+        "first-index",
+      ],
+      ...["--prerelease", "explicit", "--python-version", environment.pythonVersion],
+      ...["--python-platform", PLATFORM, ...built.flatMap((name) => ["--no-emit-package", name])],
       ...words,
     ],
     { cwd: folder, env: uvEnvironment(index) },
   );
+  return readFileSync(path.join(folder, output), "utf8");
 }
 
-/**
- * Resolves until every known breakage whose condition the result meets was among the constraints.
- *
- * @throws CommandError with uv's own words when there is no solution or something cannot be had
- */
-export async function resolve(resolver: Resolver): Promise<Resolution> {
+/** Resolves until every known breakage whose condition the result meets was among the constraints. */
+async function requirementsOf(resolver: Resolver): Promise<{ requirements: string; inputs: PinInputs }> {
   const { environment, built, folder } = resolver;
-  copyFileSync(path.join(environment.folder, "pyproject.toml"), path.join(folder, "pyproject.toml"));
   const applied = new Map<string, string>();
   let inputs = pinInputs(environment, {}, built);
   let requirements = "";
@@ -63,26 +71,47 @@ export async function resolve(resolver: Resolver): Promise<Resolution> {
       applied.set(`${name} ${specifier}`, `${name}${specifier}  # ${origin}`);
     }
     writeFileSync(path.join(folder, "constraints.txt"), `${[...applied.values()].join("\n")}\n`);
-    await compile(resolver, ["--output-file", "requirements.txt"]);
-    requirements = readFileSync(path.join(folder, "requirements.txt"), "utf8");
+    requirements = await compile(resolver, "pyproject.toml", "requirements.txt", [
+      "--constraints",
+      "constraints.txt",
+    ]);
     inputs = pinInputs(environment, versionsOf(parseLock(requirements).packages), built);
-    if (inputs.constraints.every(({ package: name, specifier }) => applied.has(`${name} ${specifier}`)))
-      break;
+    const isComplete = inputs.constraints.every((one) => applied.has(`${one.package} ${one.specifier}`));
+    if (isComplete) break;
   }
-  // The same resolution once more, as the list of the exact files: requirements.txt is no input of the first.
-  await compile(resolver, [
+  return { requirements, inputs };
+}
+
+/** Files of both locks, each once. */
+function together(files: readonly ChosenFile[]): ChosenFile[] {
+  return [...new Map(files.map((file) => [file.sha256, file])).values()];
+}
+
+/**
+ * Resolves an environment: the lock's text and its exact files, those of its build.lock included.
+ *
+ * @throws CommandError with uv's own words when there is no solution or something cannot be had
+ */
+export async function resolve(resolver: Resolver): Promise<Resolution> {
+  const { environment, buildLock, folder } = resolver;
+  const { pythonVersion, uv } = environment;
+  copyFileSync(path.join(environment.folder, "pyproject.toml"), path.join(folder, "pyproject.toml"));
+  const { requirements, inputs } = await requirementsOf(resolver);
+  // The same resolution once more, as the list of the exact files.
+  const list = ["--format", "pylock.toml"];
+  const pylock = await compile(resolver, "pyproject.toml", "pylock.toml", [
+    ...list,
     "--constraints",
     "requirements.txt",
-    "--format",
-    "pylock.toml",
-    "--output-file",
-    "pylock.toml",
   ]);
-  const sources = Object.entries(environment.uv.sources).map(
-    ([name, { index }]) => [normalizedName(name), index] as const,
+  const indexes = new Map(
+    Object.entries(uv.sources).map(([name, { index }]) => [normalizedName(name), index]),
   );
-  const indexes = new Map(sources);
-  const pylock = readFileSync(path.join(folder, "pylock.toml"), "utf8");
-  const files = chosenFiles(pylock, environment.pythonVersion, (name) => indexes.get(name));
-  return { inputs, requirements, files };
+  const files = chosenFiles(pylock, pythonVersion, (name) => indexes.get(name));
+  if (buildLock !== "") {
+    writeFileSync(path.join(folder, "build.txt"), buildLock);
+    const tools = await compile(resolver, "build.txt", "pylock.build.toml", [...list, "--no-deps"]);
+    files.push(...chosenFiles(tools, pythonVersion, () => undefined));
+  }
+  return { inputs, requirements, files: together(files) };
 }

@@ -1,7 +1,10 @@
 /** Whether lock and pins agree: what CI asks of every folder of environments/. No network. */
 import { holds } from "../../catalog/package-constraints";
 import type { EnvironmentFolder, LockedPackage, WheelhouseFile } from "../../config/environment-folder";
-import type { Problem } from "../../config/problems";
+import { parseLock } from "../../config/environment/requirements";
+import type { Problem, Severity } from "../../config/problems";
+import { UNKNOWN } from "../../config/schema";
+import { archivesOf, type WheelRecipes } from "../../config/wheels";
 import { pinInputs, type PinInputs } from "./inputs";
 
 /** Normalised name to version. */
@@ -9,7 +12,7 @@ export function versionsOf(packages: readonly LockedPackage[]): Record<string, s
   return Object.fromEntries(packages.map(({ name, version }) => [name, version]));
 }
 
-type Found = Pick<Problem, "id" | "message"> & { value?: string };
+type Found = Pick<Problem, "id" | "message"> & { value?: string; severity?: Severity };
 
 /** Each direct dependency and override is in the lock, in a version that it allows. */
 function dependencyProblems(
@@ -55,7 +58,7 @@ function constraintProblems({ constraints }: PinInputs, locked: Record<string, s
   });
 }
 
-/** Every file is one that the lock accepts, and every package has its file. */
+/** Every file is one that the locks accept, and every package has its file. */
 function fileProblems(files: readonly WheelhouseFile[], packages: readonly LockedPackage[]): Found[] {
   const wrong = files.flatMap((file): Found[] => {
     if (file.package === undefined) return [];
@@ -83,27 +86,47 @@ function fileProblems(files: readonly WheelhouseFile[], packages: readonly Locke
   ];
 }
 
-/** The pinned interpreter is one of the files. */
-function interpreterProblems({ python, files }: EnvironmentFolder): Found[] {
-  if (python === undefined || files?.some(({ sha256 }) => sha256 === python.sha256) === true) return [];
-  return [
-    { id: "wheelhouse-lacks-python", message: `wheelhouse.json has no file of Python ${python.version}` },
-  ];
+/** The pinned interpreter, and the sources of wheels that are built here, are among the files. */
+function archiveProblems({ python, files }: EnvironmentFolder, { recipes }: WheelRecipes): Found[] {
+  const interpreter =
+    python === undefined ? [] : [{ what: `Python ${python.version}`, sha256: python.sha256 }];
+  return [...interpreter, ...recipes.flatMap(archivesOf)]
+    .filter(({ sha256 }) => sha256 !== UNKNOWN && !files?.some((file) => file.sha256 === sha256))
+    .map(({ what }) => ({
+      id: "wheelhouse-lacks-archive",
+      message: `wheelhouse.json has no file with the sha256 of ${what}`,
+    }));
+}
+
+/** Whether the header names the inputs of today. */
+function digestProblems(lock: EnvironmentFolder["lock"], { digest }: PinInputs): Found[] {
+  if (lock?.inputs === digest) return [];
+  if (lock?.inputs === undefined) {
+    return [
+      {
+        id: "lock-without-inputs",
+        severity: "warning",
+        message: "its header does not say what it was made from",
+      },
+    ];
+  }
+  const now = `pins and catalog are now ${digest.slice(0, 12)}…`;
+  return [{ id: "lock-outdated", message: `it was made from inputs ${lock.inputs.slice(0, 12)}…, ${now}` }];
 }
 
 /**
  * What is wrong between pins, constraints of the catalog, lock and list of files. A folder that says in missing.txt
  * why it has no lock is in order.
  *
- * @param built names of the packages that wheels.toml builds
+ * @param wheels what the environment builds from source
  */
-export function pinProblems(environment: EnvironmentFolder, built: readonly string[]): Problem[] {
+export function pinProblems(environment: EnvironmentFolder, wheels: WheelRecipes): Problem[] {
   const { name, lock, files, missing } = environment;
   if (environment.problems.length > 0) return [...environment.problems];
   const place = `environments/${name}/requirements.lock`;
-  const problem = ({ id, value, message }: Found): Problem => ({
+  const problem = ({ id, severity = "error", value, message }: Found): Problem => ({
     id,
-    severity: "error",
+    severity,
     path: place,
     ...(value === undefined ? {} : { value }),
     message,
@@ -113,21 +136,18 @@ export function pinProblems(environment: EnvironmentFolder, built: readonly stri
     return missing.length > 0 ? [] : [problem({ id: "lock-missing", message: "there is no lock" })];
   }
   const locked = versionsOf(lock.packages);
+  const built = wheels.recipes.map((recipe) => recipe.package);
   const inputs = pinInputs(environment, locked, built);
-  const found = [
+  const packages = [...lock.packages, ...parseLock(wheels.buildLock).packages];
+  const found: Found[] = [
     ...dependencyProblems(inputs, locked),
     ...constraintProblems(inputs, locked),
     ...(files === undefined
       ? [{ id: "wheelhouse-missing", message: "there is no wheelhouse.json" }]
-      : [...fileProblems(files, lock.packages), ...interpreterProblems(environment)]),
+      : [...fileProblems(files, packages), ...archiveProblems(environment, wheels)]),
   ];
   if (missing.length > 0) found.push({ id: "lock-and-missing", message: "missing.txt stands beside a lock" });
   // What is named above explains a changed digest better.
-  if (found.length === 0 && lock.inputs !== inputs.digest) {
-    const made =
-      lock.inputs === undefined ? "names no inputs" : `was made from inputs ${lock.inputs.slice(0, 12)}…`;
-    const now = `pins and catalog are now ${inputs.digest.slice(0, 12)}…`;
-    found.push({ id: "lock-outdated", message: `it ${made}, ${now}` });
-  }
+  if (found.length === 0) found.push(...digestProblems(lock, inputs));
   return found.map(problem);
 }
