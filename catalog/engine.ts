@@ -5,6 +5,7 @@ import { NEWEST_RELEASE } from "./releases";
 import type { Facts, HostFacts, Rule } from "./rule";
 import { ARGUMENT_RULES } from "./rules/arguments";
 import { ATTENTION_RULES } from "./rules/attention";
+import { COMPILER_RULES } from "./rules/compiler";
 import { HOST_RULES } from "./rules/host";
 import { KEY_VALUE_CACHE_RULES } from "./rules/key-value-cache";
 import { MODEL_RULES } from "./rules/model";
@@ -26,6 +27,7 @@ export const SERVICE_RULES: readonly Rule[] = [
   ...MODEL_RULES,
   ...PARALLEL_RULES,
   ...PACKAGE_RULES,
+  ...COMPILER_RULES,
   ...ARGUMENT_RULES,
 ];
 

@@ -6,6 +6,7 @@ export interface Settings {
   readonly attentionBackend?: string;
   readonly prefillAttentionBackend?: string;
   readonly decodeAttentionBackend?: string;
+  readonly samplingBackend?: string;
   readonly keyValueType?: string;
   readonly quantization?: string;
   readonly moeRunner?: string;
@@ -46,6 +47,7 @@ export function readSettings({ values }: Pick<Arguments, "values">): Settings {
     attentionBackend: text("--attention-backend"),
     prefillAttentionBackend: text("--prefill-attention-backend"),
     decodeAttentionBackend: text("--decode-attention-backend"),
+    samplingBackend: text("--sampling-backend"),
     keyValueType: text("--kv-cache-dtype"),
     quantization: text("--quantization"),
     moeRunner: text("--moe-runner-backend"),

@@ -89,4 +89,32 @@ export const PACKAGES_ROWS: readonly RuleRow[] = [
     fires: [{ release: "0.5.9" }, { release: "main-20260317" }],
     silent: [{ release: "0.5.10" }, { ...KIMI, release: "0.5.9" }],
   },
+  {
+    rule: "M6",
+    fires: [
+      { release: "0.5.11", packages: { "flashinfer-python": "0.6.8.post1" } },
+      {
+        release: "0.5.11",
+        packages: { "flashinfer-python": "0.6.8.post1" },
+        args: "--sampling-backend pytorch --prefill-attention-backend flashinfer",
+      },
+    ],
+    silent: [
+      {
+        release: "0.5.11",
+        packages: { "flashinfer-python": "0.6.8.post1" },
+        args: "--sampling-backend pytorch --attention-backend triton",
+      },
+      {
+        release: "0.5.11",
+        packages: { "flashinfer-python": "0.6.8.post1", "flashinfer-jit-cache": "0.6.8.post1" },
+      },
+      {
+        release: "0.5.11",
+        packages: { "flashinfer-python": "0.6.8.post1" },
+        env: { CUDA_HOME: "/usr/local/cuda-13.0" },
+      },
+      { release: "0.5.11", packages: { orjson: "3.11.4" } },
+    ],
+  },
 ];
