@@ -9,11 +9,8 @@ test("the committed locks hold the wheels that the sources make", () => {
   expect(result.status).toBe(0);
 });
 
-test.each([
-  [["--no-such"], "unknown option --no-such; known are --check"],
-  [["--variant", "orjson==1"], "--variant needs --out FILE"],
-])("%j is refused before anything is fetched", (options, message) => {
-  const result = spawnSync(lock, options, { encoding: "utf8" });
+test("an unknown option is refused before anything is fetched", () => {
+  const result = spawnSync(lock, ["--no-such"], { encoding: "utf8" });
   expect(result.status).toBe(2);
-  expect(result.stderr).toContain(message);
+  expect(result.stderr).toContain("unknown option --no-such; known are --check");
 });
