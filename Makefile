@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 SHELL_FILES = $(shell git ls-files --cached --others --exclude-standard | xargs -r awk 'FNR == 1 && /^\#!.*(bash|\/sh)/ { print FILENAME } { nextfile }'; git ls-files --cached --others --exclude-standard 'scripts/*.sh' 'lab/*.sh' 'engine/*.sh')
 
-.PHONY: help packages up down lab shell test lint format lint-shell format-shell engine clean-cache
+.PHONY: help packages up down lab shell test lint format lint-shell format-shell engine clean-cache check-patches
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ format-shell:
 
 packages:
 	@scripts/install-packages
+
+check-patches: ## tries the patches of kernel recipes on SOURCE=ARCHIVE
+	@scripts/check-patches "$(SOURCE)"
 
 clean-cache: ## removes what was built outside the tree: engine, lab layers, packages
 	@rm -rf "$${PROXMOX_GPU_STACK_CACHE:-$$HOME/.cache/proxmox-gpu-stack}"

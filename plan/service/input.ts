@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeCheckpoint, modelByName, modelByRepo } from "../../catalog";
 import { NAMESPACE, type ModelConfig, type ResolvedService, type StackConfig } from "../../config/schema";
+import { readWheelRecipes } from "../../config/wheels";
 import type { PlannedModel, ServiceInput } from "./types";
 
 /** A committed description of a model that the catalog does not hold: `models/<owner>--<name>.json`. */
@@ -18,7 +19,10 @@ export function descriptionFile(projectDirectory: string, repo: string): string 
 }
 
 /** A model's facts, from the catalog or from its description; undefined: neither has it. */
-export function plannedModel(model: ModelConfig | undefined, projectDirectory: string): PlannedModel | undefined {
+export function plannedModel(
+  model: ModelConfig | undefined,
+  projectDirectory: string,
+): PlannedModel | undefined {
   if (model === undefined) return undefined;
   const known = model.catalog === undefined ? modelByRepo(model.repo) : modelByName(model.catalog);
   if (known !== undefined) return known;
@@ -40,6 +44,14 @@ export function readPackages(lockFile: string): Record<string, string> | undefin
         : [[(match[1] as string).replace(/[-_.]+/g, "-").toLowerCase(), match[2] as string]];
     }),
   );
+}
+
+/** Names of the patches on the environment's SGLang, without their number: `sm120-all-reduce-fusion`. Rules know some. */
+function patchesOf(lock: string, projectDirectory: string): string[] {
+  const { recipes } = readWheelRecipes(lock, projectDirectory);
+  return recipes
+    .filter((recipe) => recipe.package === "sglang")
+    .flatMap(({ patches }) => patches.map(({ name }) => name.replace(/^\d\d-|\.patch$/g, "")));
 }
 
 /**
@@ -64,6 +76,7 @@ export function serviceInput(
       environment === undefined
         ? undefined
         : readPackages(join(projectDirectory, "environments", environment.lock, "requirements.lock")),
+    patches: environment === undefined ? [] : patchesOf(environment.lock, projectDirectory),
     python: environment?.python,
   };
 }
