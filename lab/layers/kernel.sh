@@ -4,19 +4,13 @@
 #   WORK/libuname.so    preloaded on hosts, so that uname tells the host's kernel
 set -euo pipefail
 layers="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-source "$layers/overlay.sh"
+source "$layers/scratch.sh"
 work="$1"
-toolchain="$2"
-host="$3"
-template="$4"
-shift 4
+root="$work/scratch/root"
 
-# Everything happens in a throw-away copy of the toolchain.
-scratch="$work/scratch"
-overlay_open "$scratch" "$toolchain/tree" "$host/tree" "$template/tree"
-mkdir "$scratch/root/kernel"
-cp "$layers/../gpu/kernel/"*.c "$layers/build-kernel-packages" "$scratch/root/kernel/"
-"$layers/in-root" "$scratch/root" /kernel/build-kernel-packages "$@"
-mv "$scratch/root/kernel/output/"* "$work/"
-overlay_close "$scratch"
-rm -rf "$scratch"
+scratch_open "$work" "${@:2:3}"
+mkdir "$root/kernel"
+cp "$layers/../gpu/kernel/"*.c "$layers/build-kernel-packages" "$root/kernel/"
+"$layers/in-root" "$root" /kernel/build-kernel-packages "${@:5}"
+mv "$root/kernel/output/"* "$work/"
+scratch_close "$work"

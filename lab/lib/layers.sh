@@ -36,8 +36,8 @@ name_pieces() {
   digest_template="$(digest_of "$layers/template.sh")"
   digest_host="$(digest_of "$digest_template" "${common[@]}" "$layers/host.sh")"
   digest_toolchain="$(digest_of "$digest_host" "$layers/toolchain.sh")"
-  digest_kernel="$(digest_of "$digest_toolchain" "$layers/kernel.sh" "$layers/build-kernel-packages" "$lab_source/gpu/kernel" "${kernel_versions[*]}")"
-  digest_driver="$(digest_of "$digest_toolchain" "$layers/driver.sh" "$lab_source/driver" "${driver_versions[*]}")"
+  digest_kernel="$(digest_of "$digest_toolchain" "$layers/scratch.sh" "$layers/kernel.sh" "$layers/build-kernel-packages" "$lab_source/gpu/kernel" "${kernel_versions[*]}")"
+  digest_driver="$(digest_of "$digest_toolchain" "$layers/scratch.sh" "$layers/driver.sh" "$lab_source/driver" "${driver_versions[*]}")"
   digest_system="$(digest_of "$digest_kernel" "$layers/system.sh" "$lab_source/gpu" "$lab_source/pve" "$lab_source/keys" "$lab_source/inventory/2x-a6000.json")"
   piece_folder=(
     [template]="$cache/template-$digest_template"
