@@ -54,7 +54,7 @@ def apply(folder: Path, patches: list[Path]) -> None:
             _run(folder, patch, "--fuzz=0").check_returncode()
             continue
         missing = missing_files(folder, patch)
-        where = [f"{name} is not in the source" for name in missing] or failed_hunks(trial.stdout + trial.stderr)
+        where = [f"{name}, which the source does not have" for name in missing] or failed_hunks(trial.stdout + trial.stderr)
         loose = _run(folder, patch, "--dry-run", "--fuzz=2").returncode == 0
         reason = "its context differs (it would apply only with fuzz)" if loose else "the source is not what it was made for"
         told = "; ".join(where) or (trial.stdout + trial.stderr).strip().splitlines()[-1]
