@@ -9,6 +9,7 @@ import { lockProblems } from "./lock-references";
 import { ConfigurationError, pathOf, type Problem } from "./problems";
 import { referenceProblems, entriesOf, type View } from "./references";
 import { resolveStack } from "./resolve";
+import { retirementProblems } from "./retirement";
 import { NAMESPACE, SECRETS, stackSchema, type StackConfig, type StackValues } from "./schema";
 import { presentSecrets, secretProblems } from "./secrets";
 import { pairProblems } from "./service-pairs";
@@ -138,6 +139,7 @@ function inspect(file: StackFile, fromFile: boolean, projectDirectory: string): 
     ...serviceProblems(view, projectDirectory),
     ...pairProblems(view),
     ...secretProblems(own, fromFile),
+    ...retirementProblems(view),
     ...unknown,
   ].sort((a, b) => ORDER[a.severity] - ORDER[b.severity]);
   const failed = problems.some((problem) => problem.severity === "error");

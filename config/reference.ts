@@ -66,7 +66,9 @@ function structureOf(property: Property): { structure: Property; suffix: string 
 
 function tables(path: string, property: Property, depth: number): string[] {
   const found = structureOf(property);
-  if (found === undefined) return [];
+  // A key that is one value has no table.
+  if (found === undefined)
+    return depth === 2 ? [`## \`${path}\``, `${typeOf(property)}: ${property.description ?? ""}`] : [];
   const { structure, suffix } = found;
   const required = structure.required ?? [];
   const rows = Object.entries(structure.properties ?? {}).map(

@@ -6,6 +6,7 @@ import { environmentsSchema, type EnvironmentConfig } from "./schema/environment
 import { gpusSchema, type GpuConfig } from "./schema/gpus";
 import { hostSchema, type HostConfig } from "./schema/host";
 import { modelsSchema, type ModelConfig } from "./schema/models";
+import { retiredSchema } from "./schema/retired";
 import { servicesSchema, type ServiceConfig } from "./schema/services";
 import { toolkitsSchema, type ToolkitConfig } from "./schema/toolkits";
 import { wheelhouseSchema, type WheelhouseConfig } from "./schema/wheelhouse";
@@ -29,6 +30,7 @@ export const NAMESPACE = "proxmox-gpu-stack";
 
 /** All structured keys of a stack file. */
 export const stackSchema = z.strictObject({
+  retired: retiredSchema.optional(),
   host: hostSchema,
   driver: driverSchema,
   gpus: gpusSchema,
@@ -81,6 +83,8 @@ export interface ResolvedService extends Omit<ServiceConfig, "gpus" | "release" 
 export interface StackConfig {
   /** Where it came from, for messages: `Pulumi.kpro5.yaml` or a stack's name. */
   readonly source: string;
+  /** Day on which the stack was taken out of service; undefined while it is in service. */
+  readonly retired?: string | undefined;
   readonly host: HostConfig;
   /** `installer.url` has its version filled in, `installer.sha256` is a checksum or `unknown`. */
   readonly driver: DriverConfig;
