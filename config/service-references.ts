@@ -1,4 +1,5 @@
 /** Checks across keys: services, and what they use. */
+import { dirname } from "node:path";
 import { readLock, type Lock } from "./lock";
 import { pathInContainer } from "./mounts";
 import { pathOf, setCommand, type Problem } from "./problems";
@@ -96,14 +97,27 @@ function modelPathProblems(view: View, name: string, service: Service): Problem[
   if (container === undefined || mounts === undefined) return [];
   return [service.model, service.speculative?.draftModel].flatMap((model) => {
     const hostPath = model === undefined ? undefined : view.models?.[model]?.path;
-    if (hostPath === undefined || pathInContainer(hostPath, mounts) !== undefined) return [];
+    if (hostPath === undefined) return [];
+    const parent = dirname(hostPath);
+    if (mounts.some(({ source }) => source === hostPath)) {
+      return [
+        problemAt(
+          "model-mounted-itself",
+          ["models", model as string, "path"],
+          hostPath,
+          `is itself a mount of the container ${container}: a new revision takes its place by renaming, and the container would keep the old folder`,
+          `mount the folder above it: { source: ${parent}, target: … } in ${NAMESPACE}:containers.${container}.mounts`,
+        ),
+      ];
+    }
+    if (pathInContainer(hostPath, mounts) !== undefined) return [];
     return [
       problemAt(
         "model-not-mounted",
         ["models", model as string, "path"],
         hostPath,
         `no mount of the container ${container} (service ${name}) reaches it; mounted: ${listed(mounts.flatMap((mount) => mount.source ?? []))}`,
-        `add { source: ${hostPath}, target: ${hostPath} } to ${NAMESPACE}:containers.${container}.mounts`,
+        `add { source: ${parent}, target: ${parent} } to ${NAMESPACE}:containers.${container}.mounts`,
       ),
     ];
   });

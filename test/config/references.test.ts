@@ -190,6 +190,13 @@ test.each<[string, (keys: Keys) => void, string, string, RegExp]>([
     /srv\/mod/,
   ],
   [
+    "a model whose own folder is mounted",
+    set("containers.ml.mounts", [{ source: "/srv/models/qwen", target: "/models/qwen" }]),
+    "model-mounted-itself",
+    "models.qwen.path",
+    /a new revision takes its place by renaming/,
+  ],
+  [
     "a release that differs from the lock",
     set("services.chat.release", "0.5.12"),
     "release-differs",

@@ -60,7 +60,10 @@ class CheckTest(HubCase):
     def test_damage_under_the_same_size_and_time_is_found_and_repaired_by_hash(self):
         self.edit(SHARD, b"x" * self.commit(SHARD).size, keep_time=True)
         self.assertEqual(self.check(), [])
-        self.assertEqual(self.check(by_hash=True), [f"{SHARD}: damaged: size and time are as recorded, the content is not"])
+        self.assertEqual(
+            self.check(by_hash=True),
+            [f"{SHARD}: damaged: size and time are as recorded, the content is not (`touch` it and it is repaired)"],
+        )
         self.fetch(by_hash=True)
         self.assertEqual(self.check(by_hash=True), [])
         self.assertEqual(self.sent(), self.commit(SHARD).size)

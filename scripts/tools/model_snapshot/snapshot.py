@@ -56,7 +56,7 @@ class Snapshot:
         if not is_untouched(self.path, file):
             return f"{file['path']}: touched since it was verified"
         if self.by_hash and not has_content(full, file):
-            return f"{file['path']}: damaged: size and time are as recorded, the content is not"
+            return f"{file['path']}: damaged: size and time are as recorded, the content is not (`touch` it and it is repaired)"
         return None
 
     def fetch(self, token):

@@ -13,7 +13,7 @@ from .room import no_room
 
 PARTIAL = ".partial"
 WORKERS = 8
-BLOCK = 1 << 18
+BLOCK = 1 << 19
 
 
 def in_parallel(work, items, stopped=None):
@@ -102,14 +102,21 @@ class Transfer:
         return digest.hexdigest()
 
     def copy(self, answer, stream, digest, file, start):
-        left, buffer = file["bytes"] - start, memoryview(bytearray(BLOCK))
-        while left and (count := answer.readinto(buffer[: min(left, BLOCK)])):
-            if self.stopped.is_set():
-                raise SnapshotError(f"{file['path']}: stopped")
-            self.write(stream, buffer[:count], file)
-            digest.update(buffer[:count])
-            self.progress.add(count)
-            left -= count
+        """Receives the rest of a file. A second thread hashes one block while the next one comes."""
+        left, buffer, other = file["bytes"] - start, memoryview(bytearray(BLOCK)), memoryview(bytearray(BLOCK))
+        with concurrent.futures.ThreadPoolExecutor(1) as hashing:
+            hashed = None
+            while left and (count := answer.readinto(buffer[: min(left, BLOCK)])):
+                if self.stopped.is_set():
+                    raise SnapshotError(f"{file['path']}: stopped")
+                block = buffer[:count]
+                before, hashed = hashed, hashing.submit(digest.update, block)
+                self.write(stream, block, file)
+                self.progress.add(count)
+                left -= count
+                if before:
+                    before.result()
+                buffer, other = other, buffer
         if left:
             raise ConnectionError(f"the connection ended after {file['bytes'] - left} of {file['bytes']} bytes")
 
