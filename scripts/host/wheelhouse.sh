@@ -13,7 +13,7 @@ OWN=/var/lib/proxmox-gpu-stack/wheelhouse
 declare -a MISSING=()
 
 states() {
-  each_state "$(argument path)" "$OWN/verified" <(file files)
+  each_state "$(argument path)" "$OWN/verified" <(file files && echo)
 }
 
 step_check() {
