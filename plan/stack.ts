@@ -6,6 +6,8 @@ import { planDriver, type DriverPlan } from "./host-steps";
 import { planModels, type ModelPlan } from "./model-steps";
 import { planServices, type InferenceServicePlan } from "./service-steps";
 import type { Step } from "./step";
+import { planToolkits, type ToolkitPlan } from "./toolkit-steps";
+import { planWheels, type WheelPlan } from "./wheel-steps";
 import { planWheelhouse } from "./wheelhouse-steps";
 
 /** All that a stack does, as plain data. */
@@ -15,6 +17,9 @@ export interface StackPlan {
   /** undefined for a stack without a wheelhouse. */
   readonly wheelhouse: Step | undefined;
   readonly containers: readonly ContainerPlan[];
+  readonly toolkits: readonly ToolkitPlan[];
+  /** Wheels that environments build from source. */
+  readonly wheels: readonly WheelPlan[];
   readonly environments: readonly EnvironmentPlan[];
   readonly services: readonly InferenceServicePlan[];
   /** What is known to fail or worth knowing about this stack; an unacknowledged error refuses a preview. */
@@ -37,14 +42,21 @@ function hostFindings(config: StackConfig): Finding[] {
 export function planStack(config: StackConfig, projectDirectory: string): StackPlan {
   const environments = planEnvironments(config, projectDirectory);
   const services = planServices(config, environments, projectDirectory);
+  const models = planModels(config, projectDirectory);
   return {
     driver: planDriver(config),
-    models: planModels(config),
+    models,
     wheelhouse: planWheelhouse(config, projectDirectory),
     containers: planContainers(config),
+    toolkits: planToolkits(config),
+    wheels: planWheels(config, projectDirectory),
     environments,
     services,
-    findings: [...hostFindings(config), ...services.flatMap(({ plan }) => plan.findings)],
+    findings: [
+      ...hostFindings(config),
+      ...models.flatMap(({ findings }) => findings),
+      ...services.flatMap(({ plan }) => plan.findings),
+    ],
   };
 }
 
@@ -62,6 +74,8 @@ export function allSteps(plan: StackPlan): Step[] {
     ...plan.containers.flatMap(({ claim, attach, userland, cuda }) =>
       [claim, attach, userland, cuda].filter((step) => step !== undefined),
     ),
+    ...plan.toolkits.map((toolkit) => toolkit.step),
+    ...plan.wheels.flatMap(({ step, share }) => (share === undefined ? [step] : [step, share])),
     ...plan.environments.map((environment) => environment.step),
     ...plan.services.map((service) => service.step),
   ];
