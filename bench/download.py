@@ -81,7 +81,9 @@ def serve(count, size, limit):
 
 
 def run(*command, **environment):
-    done = subprocess.run([str(word) for word in command], env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(word) for word in command], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise SystemExit(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
 
@@ -95,7 +97,11 @@ class Bench:
     def curl(self, target, parallel=8):
         """Every file as it comes, eight at once; nothing is verified."""
         target.mkdir()
-        urls = [word for name in self.names for word in (f"{self.endpoint}/{REPO}/resolve/{self.revision}/{name}", "-o", target / name)]
+        urls = [
+            word
+            for name in self.names
+            for word in (f"{self.endpoint}/{REPO}/resolve/{self.revision}/{name}", "-o", target / name)
+        ]
         run("curl", "--silent", "--fail", "--location", "--parallel", "--parallel-max", parallel, *urls)
 
     def curl_one(self, target):
@@ -109,13 +115,25 @@ class Bench:
 
     def hf(self, target):
         """huggingface_hub's snapshot_download; it does not verify either."""
-        code = "import sys; from huggingface_hub import snapshot_download as s; s(sys.argv[1], revision=sys.argv[2], local_dir=sys.argv[3])"
-        environment = {"HF_ENDPOINT": self.endpoint, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HOME": str(self.folder / "hf")}
+        code = "import sys, huggingface_hub as h; h.snapshot_download(sys.argv[1], revision=sys.argv[2], local_dir=sys.argv[3])"
+        environment = {
+            "HF_ENDPOINT": self.endpoint,
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+            "HF_HOME": str(self.folder / "hf"),
+        }
         run(client(), "-c", code, REPO, self.revision, target, **environment)
 
     def ours(self, target):
         """model_snapshot: every byte verified, on the disk, switched into place."""
-        spec = {"repo": REPO, "revision": self.revision, "path": str(target), "endpoint": self.endpoint, "files": None, "facts": None}
+        spec = {
+            "repo": REPO,
+            "revision": self.revision,
+            "path": str(target),
+            "endpoint": self.endpoint,
+            "files": None,
+            "facts": None,
+        }
         (self.folder / "spec.json").write_text(json.dumps(spec))
         run(sys.executable, "-m", "model_snapshot", "fetch", self.folder / "spec.json", PYTHONPATH=str(PROJECT / "scripts/tools"))
 
@@ -183,7 +201,11 @@ def main():
     speeds = {name: total / statistics.median(values) / 1e6 for name, values in seconds.items()}
     plain = max(speed for name, speed in speeds.items() if name in ("curl", "curl_one"))
     if options.json:
-        print(json.dumps({"bytes": total, "seconds": seconds, "megabytesPerSecond": speeds, "ratio": speeds["ours"] / plain}, indent=2))
+        print(
+            json.dumps(
+                {"bytes": total, "seconds": seconds, "megabytesPerSecond": speeds, "ratio": speeds["ours"] / plain}, indent=2
+            )
+        )
         return None
     print(f"{options.files} files of {options.megabytes} MB, median of {options.runs} runs")
     for name, speed in speeds.items():

@@ -67,7 +67,15 @@ class HubCase(unittest.TestCase):
 
     def spec(self, revision=NEW, repo=TINY, **more):
         endpoint = f"http://127.0.0.1:{self.port}"
-        return {"repo": repo, "revision": revision, "path": str(self.path), "endpoint": endpoint, "files": None, "facts": None, **more}
+        return {
+            "repo": repo,
+            "revision": revision,
+            "path": str(self.path),
+            "endpoint": endpoint,
+            "files": None,
+            "facts": None,
+            **more,
+        }
 
     def recorded(self, revision=NEW):
         """A specification with the list as it is recorded from the hub now."""

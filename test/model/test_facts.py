@@ -36,7 +36,11 @@ class FactsTest(HubCase):
     def test_another_model_is_refused_before_its_weights_come(self):
         self.fetch(self.spec(OLD))
         self.sent()
-        spec = {**self.spec(NEW), "path": str(self.path) + "-b", "facts": self.other(num_key_value_heads=8, quantization="modelopt_fp4")}
+        spec = {
+            **self.spec(NEW),
+            "path": str(self.path) + "-b",
+            "facts": self.other(num_key_value_heads=8, quantization="modelopt_fp4"),
+        }
         error = self.refused(spec)
         self.assertEqual(
             str(error),

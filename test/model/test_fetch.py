@@ -85,7 +85,8 @@ class FaultTest(HubCase):
 
     def test_500_of_list_and_files_is_retried(self):
         self.faulty(
-            {"kind": "status", "path": "^/api", "status": 500, "times": 2}, {"kind": "status", "path": SHARD, "status": 503, "times": 2}
+            {"kind": "status", "path": "^/api", "status": 500, "times": 2},
+            {"kind": "status", "path": SHARD, "status": 503, "times": 2},
         )
         self.fetch()
         self.assert_complete()
@@ -236,7 +237,9 @@ class GatedTest(HubCase):
         self.assertIn("proxmox-gpu-stack:huggingFaceToken", error.way_on)
 
     def test_a_token_without_access_is_another_error_than_an_unknown_one(self):
-        self.assertRegex(str(self.refused(self.gated(), "hf_labstranger")), "403: the account of the huggingFaceToken may not read")
+        self.assertRegex(
+            str(self.refused(self.gated(), "hf_labstranger")), "403: the account of the huggingFaceToken may not read"
+        )
         self.assertRegex(str(self.refused(self.gated(), "hf_wrong")), "401: the hub does not know the token")
 
     def test_the_right_token_brings_it_and_its_file_is_gone(self):
@@ -273,7 +276,9 @@ class RoomTest(HubCase):
             def failing(_):
                 raise OSError(errno.ENOSPC, "No space left on device")
 
-            return write(transfer_, failing if file["path"] == SHARD and action is not transfer.os.fsync else action, argument, file)
+            return write(
+                transfer_, failing if file["path"] == SHARD and action is not transfer.os.fsync else action, argument, file
+            )
 
         with mock.patch.object(transfer.Transfer, "on_disk", full):
             error = self.refused()

@@ -77,11 +77,15 @@ class CheckTest(HubCase):
     def test_a_snapshot_of_another_list_than_the_recorded_one_is_told(self):
         spec = self.recorded()
         spec["files"][0] = {**spec["files"][0], "gitBlob": "0" * 40}
-        self.assertEqual(self.check(spec), [f"{spec['files'][0]['path']}: the recorded list has another content than the snapshot"])
+        self.assertEqual(
+            self.check(spec), [f"{spec['files'][0]['path']}: the recorded list has another content than the snapshot"]
+        )
 
     def test_a_record_of_an_unknown_form_counts_as_none_and_nothing_is_fetched_again(self):
         (self.path / ".snapshot.json").chmod(0o644)
-        (self.path / ".snapshot.json").write_text('{"repo": "a/b", "revision": "x", "files": [{"path": "config.json", "size": 1}]}')
+        (self.path / ".snapshot.json").write_text(
+            '{"repo": "a/b", "revision": "x", "files": [{"path": "config.json", "size": 1}]}'
+        )
         self.assertEqual(self.check(), [f"{self.path} holds no verified snapshot"])
         self.fetch()
         self.assertEqual((self.sent(), self.check()), (0, []))

@@ -17,7 +17,9 @@ from .snapshot import Snapshot
 
 def main(arguments=None):
     """Runs one verb. The last lines of a failed fetch are `error: …` and `next: …`."""
-    parser = argparse.ArgumentParser(prog="model_snapshot", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="model_snapshot", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("verb", choices=["check", "fetch"])
     parser.add_argument("spec", metavar="SPEC")
     parser.add_argument("--hash", action="store_true")

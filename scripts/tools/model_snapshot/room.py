@@ -25,9 +25,13 @@ def size_below(folder):
 def beside(path):
     """The largest folders beside a snapshot, as a person would look for what to delete."""
     parent = os.path.dirname(path)
-    folders = [entry.path for entry in os.scandir(parent) if entry.is_dir(follow_symlinks=False) and entry.path != path + ".incomplete"]
+    folders = [
+        entry.path for entry in os.scandir(parent) if entry.is_dir(follow_symlinks=False) and entry.path != path + ".incomplete"
+    ]
     sizes = sorted(((size_below(folder), folder) for folder in folders), reverse=True)[:5]
-    kinds = {folder: next((kind for end, kind in LEFT_OVER.items() if end in os.path.basename(folder)), "") for _, folder in sizes}
+    kinds = {
+        folder: next((kind for end, kind in LEFT_OVER.items() if end in os.path.basename(folder)), "") for _, folder in sizes
+    }
     return ", ".join(f"{folder} {human(size)}{kinds[folder] and f' ({kinds[folder]})'}" for size, folder in sizes if size)
 
 

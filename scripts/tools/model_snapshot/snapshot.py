@@ -74,7 +74,10 @@ class Snapshot:
         rest = [file for file in missing if file["path"] not in CONFIGS]
         if missing:
             lacking = Transfer(hub, self.path, missing, self.take).lacking()
-            print(f"{hub.repo}@{hub.revision[:12]}: {len(missing)} of {len(files)} files, {human(lacking)} from {hub.base}", flush=True)
+            print(
+                f"{hub.repo}@{hub.revision[:12]}: {len(missing)} of {len(files)} files, {human(lacking)} from {hub.base}",
+                flush=True,
+            )
             require_room(hub.repo, self.path, lacking)
             # First what says which model it is: another one than planned is not worth the download.
             Transfer(hub, self.path, [file for file in missing if file not in rest], self.take).run()
@@ -86,7 +89,9 @@ class Snapshot:
     def refuse_odd_place(self):
         for is_odd, what in ((os.path.islink, "a symbolic link"), (os.path.ismount, "a mount point")):
             if is_odd(self.path):
-                raise SnapshotError(f"{self.path} is {what}: it cannot be switched", "give the model another `path`, a folder below it")
+                raise SnapshotError(
+                    f"{self.path} is {what}: it cannot be switched", "give the model another `path`, a folder below it"
+                )
         if os.path.lexists(self.path) and not os.path.isdir(self.path):
             raise SnapshotError(f"{self.path} is not a folder", "move it away")
 
@@ -105,8 +110,8 @@ class Snapshot:
                 now = f"lists {found}" if found else "does not list it any more"
                 raise SnapshotError(
                     f"{file['path']}: recorded for this revision is {content(file)}, {self.spec['endpoint']} {now}",
-                    "it was changed under the same revision: nothing of it is fetched. Find out why; another `endpoint` may have the "
-                    "recorded file; to take the new one, record the list again with `./stack describe-model`",
+                    "it was changed under the same revision, so nothing is fetched. Find out why; another `endpoint` may have "
+                    "the recorded file; to take the new one, record the list again with `./stack describe-model`",
                 )
 
     def refuse_other_facts(self):
