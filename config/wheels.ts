@@ -18,6 +18,8 @@ const inside = text(
 );
 const variable = text(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of a variable");
 const value = text(/^[^\n]*$/, "a text of one line");
+// They travel in CMAKE_ARGS, which build backends split at spaces.
+const setting = text(/^\S*$/, "a text without spaces");
 
 const archive = { url: httpUrl, sha256 };
 
@@ -44,7 +46,7 @@ const wheel = z.strictObject({
   /** Variables of the build. `{cuda}` is the toolkit, `{source}` the unpacked archive's top folder. */
   environment: z.record(variable, value).default({}),
   /** CMake settings, -D<NAME>=<value>; the same two words in braces are filled in. */
-  cmake: z.record(variable, value).default({}),
+  cmake: z.record(variable, setting).default({}),
   /** Code that the wheel's libraries must hold. */
   architectures: z.array(text(/^sm_\d+[af]?$/, "an architecture such as sm_86")).default([]),
   /** Modules that must be importable with the environment's torch. */

@@ -79,6 +79,11 @@ describe("a mistake in wheels.toml is named with file, key and value:", () => {
     expect(read().problems[0]?.message).toMatch(/^must be a folder inside the archive/);
   });
 
+  it("a CMake setting with a space, which would become two", () => {
+    write("wheels.toml", `${GOOD}[wheel.cmake]\nFLAGS = "-O3 -g"\n`);
+    expect(read().problems[0]?.message).toBe("must be a text without spaces");
+  });
+
   it("no TOML", () => {
     write("wheels.toml", "[[wheel]\n");
     expect(read().problems[0]?.message).toMatch(/^line 1: /);
