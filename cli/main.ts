@@ -147,6 +147,16 @@ function build(finish: (code: ExitCode) => void): Command {
 
   addEnvironmentCommands(program, finish);
 
+  program
+    .command("rehome <FROM> <TO>")
+    .description("take services of one stack to the host of another: cards mapped, every rule run anew")
+    .option("--service <NAME...>", "services to take; default: all of FROM")
+    .option("--dry-run", "write nothing, show the difference of TO's stack file")
+    .option("--json", "print {written, moved, refused: [{from, on, reasons, alternatives}], copies, diff}")
+    .action((from: string, to: string, options: { service?: string[]; dryRun?: boolean; json?: boolean }) => {
+      finish(verb<typeof import("./rehome")>("rehome").rehome(from, to, options));
+    });
+
   const catalog = program.command("catalog").description("what is known about SGLang releases");
   catalog
     .command("add-release <VERSION>")

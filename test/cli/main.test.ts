@@ -329,6 +329,7 @@ test("--help of every verb exits 0 and names its arguments", async () => {
     "render",
     "changed",
     "preview-report",
+    "rehome",
     "inventory",
     "doctor",
     "status",
