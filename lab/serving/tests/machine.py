@@ -144,6 +144,33 @@ class Machine:
         shutil.rmtree(self.folder)
 
 
+class GroupLeader(subprocess.Popen):
+    """A process whose end is looked at and not taken before `reap`: as long as that its id, which is also that of its group,
+    cannot become another process's, so that whatever is left of the group can be killed by it."""
+
+    def poll(self):
+        """Its exit status as subprocess gives it, or None."""
+        if self.returncode is not None:
+            return self.returncode
+        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is None:
+            return None
+        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+    def wait(self, timeout=None):
+        """Waits for its end and returns the exit status; raises subprocess.TimeoutExpired after so many seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self.poll() is None:
+            if deadline is not None and time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            time.sleep(0.005)
+        return self.poll()
+
+    def reap(self):
+        """Waits for its end and gives its id back."""
+        super().wait()
+
+
 class Server:
     """One running server."""
 
@@ -152,7 +179,7 @@ class Server:
         standard = ["--model-path", str(machine.model), "--served-model-name", "tiny", "--reasoning-parser", "qwen3"]
         command = [*wrapper, sys.executable, "-m", "sglang.launch_server", *standard, "--port", str(port), *arguments]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
+            self.process = GroupLeader(
                 command,
                 env=machine.environment(version, scale) | environment,
                 stdin=subprocess.DEVNULL,
@@ -230,4 +257,4 @@ class Server:
         """Kills whatever is left of the server: it has a process group of its own."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.process.reap()
