@@ -13,7 +13,7 @@ from unittest import mock
 from support import NEW, OLD, PROJECT, REPOSITORIES, SHARD, TINY, HubCase, server
 
 from model_snapshot import __main__ as command
-from model_snapshot import room, transfer
+from model_snapshot import hub, room, transfer
 
 
 class FetchTest(HubCase):
@@ -82,6 +82,10 @@ class FaultTest(HubCase):
         self.assertIn("429", self.fetch())
         self.assertGreater(time.monotonic() - begun, 1)
         self.assert_complete()
+
+    def test_a_date_to_try_again_at_is_understood_and_nonsense_is_not(self):
+        self.assertGreater(hub.retry_after("Wed, 21 Oct 2099 07:28:00 GMT"), 60)
+        self.assertEqual((hub.retry_after("Wed, 21 Oct 2015 07:28:00 GMT"), hub.retry_after("soon"), hub.retry_after("")), (0, 0, 0))
 
     def test_500_of_list_and_files_is_retried(self):
         self.faulty(
