@@ -118,7 +118,7 @@ function execute(
   show: RunOptions["show"],
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn("ssh", words, { stdio: "pipe", timeout: limitSeconds * 1000 });
+    const child = spawn("ssh", words, { stdio: "pipe", timeout: limitSeconds * 1000, env: process.env });
     const written = { stdout: "", stderr: "" };
     for (const stream of ["stdout", "stderr"] as const)
       child[stream].setEncoding("utf8").on("data", (text: string) => (written[stream] += text));

@@ -46,6 +46,8 @@ const STATE = {
   },
 };
 
+jest.setTimeout(60_000);
+
 let folder: string;
 let oldPath: string | undefined;
 let stopped: number[];
