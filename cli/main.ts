@@ -79,6 +79,21 @@ function build(finish: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("decommission <STACK>")
+    .description(
+      "take a stack out of service: services stopped, containers destroyed, state kept aside, the file marked",
+    )
+    .option("--backup <STORAGE>", "back each container up into a storage of the host first")
+    .option("--dead", "the host is gone: nothing is dialled, the state is kept aside and removed")
+    .option("--yes <NAME>", "the stack's name, instead of a question")
+    .option("--json", "print {stack, archive, backups, lost: [{kind, name, what}], kept}")
+    .action(
+      async (stack: string, options: { backup?: string; dead?: boolean; yes?: string; json?: boolean }) => {
+        finish(await verb<typeof import("./decommission")>("decommission").decommission(stack, options));
+      },
+    );
+
+  program
     .command("recommend")
     .description(
       "a service for a model on given cards, as a fragment of a stack file: release, pins, flags, memory, why",
