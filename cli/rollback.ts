@@ -25,7 +25,7 @@ interface Kept {
   readonly digest: string;
   /** Its lock; "-" where an older version of this program did not record it. */
   readonly lock: string;
-  /** When it was last put into or taken out of use, UTC. */
+  /** When it was last put into use, UTC. */
   readonly lastUsed: string;
   readonly current: boolean;
 }

@@ -21,12 +21,10 @@ kept() {
   find "$(environments)" -mindepth 2 -maxdepth 2 -name .complete -printf '%T@ %h\n' 2>/dev/null | sort -rn | sed 's#.*/##'
 }
 
-# switch_to DIGEST: one rename. The time of .complete says when an environment was last put into or taken out of use.
+# switch_to DIGEST: one rename. The time of .complete says when an environment was last put into use.
 switch_to() {
-  local next before
+  local next
   next=$(argument path).next
-  before=$(current)
-  [[ -z $before || $before == "$1" ]] || touch --no-create "$(environments)/$before/.complete"
   touch "$(environments)/$1/.complete"
   ln -sfn "$(environments)/$1" "$next"
   mv -T "$next" "$(argument path)"
