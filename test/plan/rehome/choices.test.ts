@@ -47,6 +47,21 @@ describe("cards are tried", () => {
   });
 });
 
+test("a container whose cards are free comes before one whose cards serve", () => {
+  const busy = move(stack("kpro5", stackText("kpro5")), emptyHost("other", 2)).to;
+  const { gpu } = busy.config.containers;
+  if (gpu === undefined) throw new Error("the test's host has no container");
+  const cards = Object.fromEntries(
+    ["spare-0", "spare-1"].map((name) => [name, { model: "rtx-a6000", uuid: "unknown" }]),
+  );
+  const config = {
+    ...busy.config,
+    gpus: { ...busy.config.gpus, ...cards },
+    containers: { gpu, spare: { ...gpu, vmId: 301, gpus: Object.keys(cards) } },
+  };
+  expect(cardSets(config, { model: "rtx-a6000", count: 2 })[0]).toMatchObject({ container: "spare" });
+});
+
 describe("settings", () => {
   const written = {
     environment: "e",
