@@ -1,10 +1,11 @@
 /** Resolution by the pinned uv, with what the catalog knows as constraints. */
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { normalizedName, parseLock } from "../../config/environment/requirements";
 import type { EnvironmentFolder } from "../../config/environment-folder";
 import { versionsOf } from "../../plan/pin/check";
 import { PLATFORM, pinInputs, type PinInputs } from "../../plan/pin/inputs";
+import { needsRouter, withoutIndexes, withRouter } from "./index-router";
 import { chosenFiles, type ChosenFile } from "./pylock";
 import { capture, uvEnvironment } from "./tools";
 
@@ -87,23 +88,15 @@ function together(files: readonly ChosenFile[]): ChosenFile[] {
   return [...new Map(files.map((file) => [file.sha256, file])).values()];
 }
 
-/**
- * Resolves an environment: the lock's text and its exact files, those of its build.lock included.
- *
- * @throws CommandError with uv's own words when there is no solution or something cannot be had
- */
-export async function resolve(resolver: Resolver): Promise<Resolution> {
+async function resolveAgainst(resolver: Resolver, pyproject: string): Promise<Resolution> {
   const { environment, buildLock, folder } = resolver;
   const { pythonVersion, uv } = environment;
-  copyFileSync(path.join(environment.folder, "pyproject.toml"), path.join(folder, "pyproject.toml"));
+  writeFileSync(path.join(folder, "pyproject.toml"), pyproject);
   const { requirements, inputs } = await requirementsOf(resolver);
   // The same resolution once more, as the list of the exact files.
   const list = ["--format", "pylock.toml"];
-  const pylock = await compile(resolver, "pyproject.toml", "pylock.toml", [
-    ...list,
-    "--constraints",
-    "requirements.txt",
-  ]);
+  const words = [...list, "--constraints", "requirements.txt"];
+  const pylock = await compile(resolver, "pyproject.toml", "pylock.toml", words);
   const indexes = new Map(
     Object.entries(uv.sources).map(([name, { index }]) => [normalizedName(name), index]),
   );
@@ -114,4 +107,18 @@ export async function resolve(resolver: Resolver): Promise<Resolution> {
     files.push(...chosenFiles(tools, pythonVersion, () => undefined));
   }
   return { inputs, requirements, files: together(files) };
+}
+
+/**
+ * Resolves an environment: the lock's text and its exact files, those of its build.lock included.
+ *
+ * @throws CommandError with uv's own words when there is no solution or something cannot be had
+ */
+export async function resolve(resolver: Resolver): Promise<Resolution> {
+  const { environment, index } = resolver;
+  const pyproject = readFileSync(path.join(environment.folder, "pyproject.toml"), "utf8");
+  if (!needsRouter(environment.uv)) return resolveAgainst(resolver, pyproject);
+  return withRouter(environment.uv, index, (router) =>
+    resolveAgainst({ ...resolver, index: router }, withoutIndexes(pyproject)),
+  );
 }

@@ -30,9 +30,10 @@ export async function capture(
   }
 }
 
-/** Runs a command that shows its own progress on standard error; its standard output is shown too. */
-export async function show(command: string, words: readonly string[], env = process.env): Promise<number> {
-  const child = spawn(command, [...words], { stdio: ["ignore", "inherit", "inherit"], env });
+/** Runs a command that shows its own progress on standard error; its standard output is passed on. */
+export async function show(command: string, words: readonly string[]): Promise<number> {
+  const child = spawn(command, [...words], { stdio: ["ignore", "pipe", "inherit"] });
+  child.stdout.on("data", (data: Buffer) => process.stdout.write(data));
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code) => resolve(code ?? 1));

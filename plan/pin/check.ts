@@ -25,7 +25,7 @@ function dependencyProblems(
     if (built.includes(name)) return [];
     const version = locked[name];
     if (version === undefined) {
-      const pin = url === undefined ? specifier : `@ ${url}`;
+      const pin = url === undefined ? specifier : ` @ ${url}`;
       return [
         {
           id: "lock-lacks-package",

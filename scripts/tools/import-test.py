@@ -39,7 +39,7 @@ def judge(module, words):
     foreign = [name for name in libraries if not DRIVER_LIBRARY.match(name)]
     if foreign:
         return {"module": module, "state": "failed", "message": f"there is no {', '.join(sorted(set(foreign)))}"}
-    cause = next((line for line in lines if MISSING_LIBRARY.search(line) or NO_GPU.search(line)), None)
+    cause = next((line for line in reversed(lines) if MISSING_LIBRARY.search(line) or NO_GPU.search(line)), None)
     if cause is not None:
         return {"module": module, "state": "no-gpu", "message": cause.lstrip("- ")}
     return {"module": module, "state": "failed", "message": lines[-1] if lines else "it ended without a word"}

@@ -83,6 +83,10 @@ class Progress:
             if time.monotonic() - self.shown >= (0.5 if self.terminal else 10):
                 self.show()
 
+    def is_worth_showing(self):
+        """What took a second or more gets a last line."""
+        return self.files > 0 and time.monotonic() - self.start >= 1
+
     def finish_file(self):
         with self.guard:
             self.verified += 1
@@ -158,7 +162,7 @@ class Fetcher:
         self.progress.finish_file()
 
     def attempt(self, file, partial):
-        cause = ""
+        cause, wrong = "", 0
         for attempt in range(ATTEMPTS):
             if attempt:
                 time.sleep(min(2 ** (attempt - 2), 30))
@@ -169,15 +173,20 @@ class Fetcher:
             except urllib.error.HTTPError as error:
                 cause = explain(error)
                 if error.code < 500 and error.code not in (408, 416, 429):
-                    break
+                    raise WheelhouseError(f"{file['name']}: {cause}") from None
                 wait = error.headers.get("Retry-After", "")
                 time.sleep(min(int(wait), 120) if wait.isdigit() else 0)
             except (OSError, http.client.HTTPException) as error:
                 cause = explain(error)
                 if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
                     break
-            if cause is None:
-                return
+            else:
+                if cause is None:
+                    return
+                # A server that gives another file twice has another file.
+                wrong += "sha256" in cause
+                if wrong == 2:
+                    raise WheelhouseError(f"{file['name']}: {cause}")
         raise WheelhouseError(f"{file['name']}: {cause}; run the same command again, it goes on where it stopped")
 
     def receive(self, file, partial):
@@ -221,9 +230,9 @@ def fetch(folder, files, fetcher):
         for future in concurrent.futures.as_completed([pool.submit(fetcher.fetch, file) for file in waiting]):
             if (error := future.exception()) is not None:
                 failures.append(str(error) if isinstance(error, WheelhouseError) else f"{type(error).__name__}: {error}")
-    if waiting:
+    if fetcher.progress.is_worth_showing():
         fetcher.progress.show()
-        print(file=sys.stderr)
+        print(file=sys.stderr, end="\n" if fetcher.progress.terminal else "")
     return sorted(failures)
 
 
