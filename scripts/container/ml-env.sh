@@ -41,12 +41,53 @@ missing_packages() {
   done
 }
 
+site_packages() {
+  printf '%s\n' "$(target)"/lib/python3*/site-packages
+}
+
+# Packages that are not what the build left, a line each: NAME and what is wrong with it. Other versions, packages that
+# came or went, and files that were written since. An environment of before this was recorded is not looked into.
+changed_packages() {
+  local site record
+  site=$(site_packages)
+  record=$(target)/.packages
+  [[ -e $record ]] || return 0
+  {
+    LC_ALL=C comm -3 "$record" <(find "$site" -maxdepth 1 -name '*.dist-info' -printf '%f\n' | LC_ALL=C sort) |
+      sed -E 's/^(\t?)(.*)-([^-]*)\.dist-info$/\2 \1\3/' |
+      awk -F '[ ]' '{ seen[$1]; if (sub(/^\t/, "", $2)) found[$1] = $2; else built[$1] = $2 }
+        END { for (name in seen)
+          if (!(name in found)) print name " is missing, the lock has " built[name]
+          else if (!(name in built)) print name " is " found[name] ", the lock has none"
+          else print name " is " found[name] ", the lock has " built[name] }'
+    edited_packages "$site" "$record"
+  } | LC_ALL=C sort | awk '!seen[$1]++'
+}
+
+# edited_packages SITE RECORD: packages with a program file that was written after the record.
+edited_packages() {
+  local path owner
+  while IFS= read -r path; do
+    owner=$(grep -lF -- "${path#"$1"/}," "$1"/*.dist-info/RECORD | head -n 1 || true)
+    [[ -n $owner ]] || continue
+    owner=${owner%.dist-info/RECORD}
+    owner=${owner##*/}
+    printf '%s has another %s\n' "${owner%-*}" "${path#"$1"/}"
+  done < <(find "$1" -type f -newer "$2" \( -name '*.py' -o -name '*.so' -o -name '*.so.*' \) -print)
+}
+
 step_check() {
-  local missing
+  local missing line
   check_path
   missing=$(missing_packages | paste -sd' ' -)
   [[ -z $missing ]] || differs "packages that environment $(argument name) needs are not installed: $missing"
-  complete || differs "environment $(argument name) $(argument digest) is not built"
+  if ! complete; then
+    differs "environment $(argument name) $(argument digest) is not built"
+  else
+    while IFS= read -r line; do
+      differs "package $line"
+    done < <(changed_packages)
+  fi
   [[ $(readlink "$(argument path)" 2>/dev/null) == "$(target)" ]] ||
     differs "$(argument path) does not point to environment $(argument digest)"
 }
@@ -109,8 +150,10 @@ put_inputs() {
   put_text "$folder/interpreter" 644 "$2"
 }
 
+# build [REINSTALL]: builds the environment, or puts these packages of a complete one back.
 build() {
-  local inputs interpreter=""
+  local inputs interpreter="" what="building"
+  [[ -z ${1:-} ]] || what="putting packages back in"
   inputs=/var/lib/proxmox-gpu-stack/environments/$(argument name)
   if [[ -n $(argument interpreter "") ]]; then
     interpreter=$(pinned_interpreter)
@@ -118,9 +161,9 @@ build() {
     need_system_python
   fi
   put_inputs "$inputs" "$interpreter"
-  say "building environment $(argument name) $(argument digest) from lock $(argument lock)"
-  long_work "environment-$(argument name)" "$(argument digest)" 240 \
-    "$inputs/ml-env-build" "$inputs" "$(target)" "$(argument python)" "$(argument index "")" "$(argument wheels "")" && return 0
+  say "$what environment $(argument name) $(argument digest) from lock $(argument lock)"
+  long_work "environment-$(argument name)" "$(argument digest)${1:+ $1}" 240 \
+    "$inputs/ml-env-build" "$inputs" "$(target)" "$(argument python)" "$(argument index "")" "$(argument wheels "")" "${1:-}" && return 0
   if [[ -s $inputs/problem ]]; then
     fail "environment $(argument name) from lock $(argument lock) could not be built, the one in use is untouched: $(sed -n 1p "$inputs/problem")" \
       "$(sed -n 2p "$inputs/problem")"
@@ -129,12 +172,38 @@ build() {
     "the last lines above name the package; the whole log: $LONG_WORK/environment-$(argument name).log"
 }
 
+# What was started after the first change runs with it: its own step finds no record of its start, and restarts it.
+forget_starts_since_change() {
+  local changed record started
+  changed=$(find "$(site_packages)" -newer "$(target)/.packages" ! -name '*.pyc' ! -name __pycache__ -printf '%T@\n' | sort -n | head -n 1)
+  for record in "$RECORDS"/*; do
+    [[ $(cat "$record/environment" 2>/dev/null) == "$(target)" ]] || continue
+    started=$(systemctl show --property=ExecMainStartTimestamp --value "sglang-${record##*/}.service")
+    [[ -n $started ]] || continue
+    if (($(date -d "$started" +%s) >= ${changed%%.*})); then
+      say "sglang-${record##*/}.service was started with the changed packages and will be restarted by its own step"
+      rm -f "$record/running"
+    fi
+  done
+}
+
+repair() {
+  local changed=("$@")
+  [[ ! -d $RECORDS ]] || forget_starts_since_change
+  build "$(printf '%s\n' "${changed[@]%% *}" | paste -sd, -)"
+}
+
 step_apply() {
-  local missing
+  local missing changed
   mapfile -t missing < <(missing_packages)
   ((${#missing[@]} == 0)) || install_packages "${missing[@]}"
   install -d -m 755 "$STORE" "$ROOT" "$(environments)"
-  complete || build
+  if ! complete; then
+    build
+  else
+    mapfile -t changed < <(changed_packages)
+    ((${#changed[@]} == 0)) || repair "${changed[@]}"
+  fi
   install -d -m 755 "$(dirname "$(argument path)")"
   switch_to "$(argument digest)"
   remove_old "$(argument keep)"
