@@ -59,9 +59,9 @@ changed_packages() {
         END { for (name in seen)
           if (!(name in found)) print name " is missing, the lock has " built[name]
           else if (!(name in built)) print name " is " found[name] ", the lock has none"
-          else print name " is " found[name] ", the lock has " built[name] }'
+          else print name " is " found[name] ", the lock has " built[name] }' | LC_ALL=C sort
     edited_packages "$site" "$record"
-  } | LC_ALL=C sort | awk '!seen[$1]++'
+  } | awk '!seen[$1]++'
 }
 
 # edited_packages SITE RECORD: packages with a program file that was written after the record.
