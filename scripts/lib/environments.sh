@@ -38,7 +38,7 @@ in_use() {
   # Processes that end meanwhile make these fail; only what they print counts.
   found=$(grep -lsF -- "$1/" /proc/[0-9]*/maps /proc/[0-9]*/cmdline || true)
   [[ -z $found ]] || return 0
-  found=$(find /proc/[0-9]*/fd /proc/[0-9]*/cwd /proc/[0-9]*/exe -lname "$1/*" -print -quit 2>/dev/null || true)
+  found=$(find /proc/[0-9]*/fd /proc/[0-9]*/cwd /proc/[0-9]*/exe \( -lname "$1" -o -lname "$1/*" \) -print -quit 2>/dev/null || true)
   [[ -n $found ]]
 }
 
