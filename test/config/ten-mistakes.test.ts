@@ -104,7 +104,7 @@ test("ten different mistakes give one error that names path, value, what is allo
       "models.qwen.path",
       '"/data/qwen"',
       "no mount of the container ml (service talk) reaches it",
-      "source: /data/qwen",
+      "source: /data,",
     ],
     [
       "services.chat.environment",
