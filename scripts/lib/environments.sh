@@ -62,6 +62,7 @@ remove_old() {
 
 # Unpacked packages that no environment links to any more. Left for another time while something is being built.
 prune_packages() (
+  [[ -d $PACKAGE_CACHE ]] || return 0
   exec 7>"$PACKAGE_CACHE/in-use"
   flock --exclusive --nonblock 7 || return 0
   for archive in "$PACKAGE_CACHE"/uv/archive-v*/*; do
