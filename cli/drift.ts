@@ -1,5 +1,6 @@
 import { formatProblems } from "../config/problems";
 import { PROJECT_DIRECTORY } from "../config/load";
+import { shellWord } from "../plan/script";
 import { allSteps, type StackPlan } from "../plan/stack";
 import { repair, RepairError } from "./drift/repair";
 import { lookAtAll } from "./drift/look";
@@ -39,17 +40,25 @@ function secretsOf(file: string, plan: StackPlan): Record<string, string> {
   );
 }
 
-const STOP_SECONDS = 180;
-
-/** A stopped one stays so. */
-async function stopContainer(target: SshTarget, vmId: number): Promise<void> {
-  const command = `test "$(pct status ${vmId})" != "status: running" || pct shutdown ${vmId} --timeout 120 --forceStop 1`;
-  const { status, stderr } = await runCommand(target, command, "", { limitSeconds: STOP_SECONDS });
+/** A repair's own command on the host. */
+async function act(target: SshTarget, command: string, what: string): Promise<void> {
+  const { status, stderr } = await runCommand(target, command, "");
   if (status !== 0)
     throw new RepairError(
-      `container ${vmId} does not stop: ${stderr.trim()}\n  fix: on the host: pct stop ${vmId}, then run the same command again`,
+      `${what}: ${stderr.trim()}\n  fix: see the message, then run the same command again`,
     );
 }
+
+/** A stopped one stays so. */
+const stopContainer = (target: SshTarget, vmId: number): Promise<void> =>
+  act(
+    target,
+    `test "$(pct status ${vmId})" != "status: running" || pct shutdown ${vmId} --timeout 120 --forceStop 1`,
+    `container ${vmId} does not stop`,
+  );
+
+const touchFiles = (target: SshTarget, paths: readonly string[]): Promise<void> =>
+  act(target, `touch -c -- ${paths.map(shellWord).join(" ")}`, "damaged files cannot be marked");
 
 const say = (text: string): void => {
   process.stderr.write(`${text}\n`);
@@ -85,6 +94,7 @@ export async function drift(stack: string, options: DriftOptions): Promise<ExitC
         plan,
         first: seen.report,
         stop: (vmId) => stopContainer(target, vmId),
+        touch: (paths) => touchFiles(target, paths),
         look: async () => (seen = await look()).report,
       });
     }

@@ -17,6 +17,8 @@ export interface RepairInput {
   readonly first: DriftReport;
   /** Stops a container on the host. */
   readonly stop: (vmId: number) => Promise<void>;
+  /** Gives files on the host a new time. */
+  readonly touch: (paths: readonly string[]) => Promise<void>;
   /** Looks again. */
   readonly look: () => Promise<DriftReport>;
 }
@@ -48,6 +50,19 @@ function targetsOf({ rows }: DriftReport, plan: StackPlan): Targets | undefined 
   };
 }
 
+/**
+ * Model files whose damage only their hash shows: a step that is applied believes size and time. With a new time they are
+ * read again, and fetched.
+ */
+function damagedFiles({ rows }: DriftReport, plan: StackPlan): string[] {
+  const folders = new Map(plan.models.map(({ step }) => [step.name, step.args["path"]]));
+  return rows.flatMap(({ step, found }) => {
+    const file = /^(.+): damaged: /.exec(found)?.[1];
+    const folder = folders.get(step);
+    return file === undefined || folder === undefined ? [] : [`${folder}/${file}`];
+  });
+}
+
 /** Steps that were never run, or were last run as something else: applying them would deploy a change nobody has seen. */
 function refuseUndeployed(state: StateFile, steps: readonly string[], plan: StackPlan): void {
   const declared = new Map(allSteps(plan).map((step) => [step.name, stepCommand(step)]));
@@ -77,10 +92,16 @@ async function mark(file: string, state: StateFile, urns: ReadonlySet<string>): 
   await pulumi(file, ["stack", "import"], { input: JSON.stringify(markSteps(state, urns, new Date())) });
 }
 
-async function applyAgain(input: RepairInput, { steps, containers }: Targets): Promise<void> {
+async function applyAgain(
+  input: RepairInput,
+  { steps, containers }: Targets,
+  report: DriftReport,
+): Promise<void> {
   const { file, plan } = input;
   const state = await readState(file);
   refuseUndeployed(state, steps, plan);
+  const damaged = damagedFiles(report, plan);
+  if (damaged.length > 0) await input.touch(damaged);
   for (const container of plan.containers) {
     if (!containers.includes(containerResource(container)) || !steps.includes(container.attach.name))
       continue;
@@ -141,15 +162,17 @@ const keyOf = ({ steps, containers }: Targets) => [...steps, ...containers].join
  */
 export async function repair(input: RepairInput): Promise<string[]> {
   const done: string[] = [];
-  let targets = targetsOf(input.first, input.plan);
+  let report = input.first;
+  let targets = targetsOf(report, input.plan);
   let before = "";
   try {
     for (let round = 0; round < ROUNDS && targets !== undefined && keyOf(targets) !== before; round++) {
       say(`applying again: ${keyOf(targets).replaceAll(",", ", ")}\n`);
-      await applyAgain(input, targets);
+      await applyAgain(input, targets, report);
       done.push(...targets.steps, ...targets.containers);
       before = keyOf(targets);
-      targets = targetsOf(await settled(input), input.plan);
+      report = await settled(input);
+      targets = targetsOf(report, input.plan);
     }
   } catch (error) {
     if (!(error instanceof PulumiError)) throw error;

@@ -51,11 +51,13 @@ jest.setTimeout(60_000);
 let folder: string;
 let oldPath: string | undefined;
 let stopped: number[];
+let touched: string[];
 
 /** A pulumi that keeps its state in a file and notes what it is asked to do. */
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), "repair-"));
   stopped = [];
+  touched = [];
   oldPath = process.env.PATH;
   process.env.PATH = `${folder}:${oldPath ?? ""}`;
   writeFileSync(path.join(folder, "state.json"), JSON.stringify(STATE));
@@ -110,6 +112,10 @@ function repaired(first: DriftReport, ...later: DriftReport[]): Promise<string[]
       stopped.push(vmId);
       return Promise.resolve();
     },
+    touch: (paths) => {
+      touched.push(...paths);
+      return Promise.resolve();
+    },
     look: () => Promise.resolve(later.shift() ?? report()),
   });
 }
@@ -139,6 +145,14 @@ test("what the API keeps is read anew and has no mark", async () => {
 test("a container whose settings and devices both differ is stopped first", async () => {
   await repaired(report(row("ml-container"), row("ml-attach")));
   expect(stopped).toEqual([129]);
+});
+
+test("a model file whose damage only its hash shows gets a new time, so that its step reads it", async () => {
+  const found = "model-00001.safetensors: damaged: size and time are as recorded, the content is not";
+  await repaired(report(row("qwen36-snapshot", { found }), row("qwen-service", { found: "x: damaged: y" })));
+  expect(touched).toEqual(["/srv/models/qwen3.6-tiny/model-00001.safetensors"]);
+  await repaired(report(row("qwen36-snapshot", { found: "config.json: 100 bytes, must be 200" })));
+  expect(touched).toHaveLength(1);
 });
 
 test("rows that no update repairs are left alone", async () => {
