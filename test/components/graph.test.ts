@@ -73,6 +73,30 @@ describe("the resources of a stack", () => {
     expect(list(await run({ preview: true }))).toEqual(list(resources));
   });
 
+  it("have the same names and types on a host that was installed anew: other keys, cards and addresses", async () => {
+    const anew = await run({
+      change: (config) => {
+        Object.assign(config["proxmox-gpu-stack:host"] as object, {
+          node: "pve9",
+          address: "192.0.2.99",
+          hostKey: "insecure",
+        });
+        const gpus = config["proxmox-gpu-stack:gpus"] as Record<string, { uuid?: string; pci?: string }>;
+        Object.values(gpus).forEach((gpu, index) => {
+          if (gpu.pci === undefined) gpu.uuid = `GPU-99999999-0000-0000-0000-00000000000${index}`;
+          else gpu.pci = "0000:c1:00.0";
+        });
+        const containers = config["proxmox-gpu-stack:containers"] as Record<string, { network: object }>;
+        for (const { network } of Object.values(containers))
+          Object.assign(network, { gateway: "192.0.2.254" });
+      },
+    });
+    const list = (found: readonly Registered[]) =>
+      found.map(({ type, name, parent }) => `${type} ${name} in ${parent}`).sort();
+    expect(list(anew)).toEqual(list(resources));
+    expect(JSON.stringify(anew)).toContain("192.0.2.99");
+  });
+
   it("have component tokens that never change", () => {
     const tokens = [
       ...new Set(resources.map(({ type }) => type).filter((type) => COMPONENT.test(type))),
