@@ -167,6 +167,11 @@ class SwitchTest(HubCase):
         with mock.patch("os.rename", once), self.assertRaises(KeyboardInterrupt):
             self.fetch(self.spec(NEW))
         self.assertFalse(self.path.exists())
+        # Also where that run gets no further.
+        self.faulty({"kind": "status", "path": "^/api", "status": 404})
+        self.refused(self.spec(NEW))
+        self.assert_complete(OLD)
+        self.faulty()
         self.sent()
         self.fetch(self.spec(NEW))
         self.assert_complete()

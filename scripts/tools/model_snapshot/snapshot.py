@@ -139,15 +139,16 @@ class Snapshot:
         record = load_record(self.path)
         recorded = record["files"].values() if record and not self.by_hash else ()
         known = {content(file): file["path"] for file in recorded if is_untouched(self.path, file)}
+        paths = set(known.values())
         missing, unsure = [], []
         for file in files:
             source = os.path.join(self.path, known.get(content(file), file["path"]))
             if file["path"] in self.done:
                 continue
-            if size_of(source) != file["bytes"]:
-                missing.append(file)
-            elif content(file) in known:
+            if content(file) in known:
                 self.place(source, file)
+            elif size_of(source) != file["bytes"] or file["path"] in paths:
+                missing.append(file)
             else:
                 unsure.append(file)
         with Progress(f"verifying what lies in {self.path}", sum(file["bytes"] for file in unsure)) as progress:
