@@ -1,5 +1,5 @@
 import { formatProblems } from "../config/problems";
-import type { StackConfig } from "../config/schema";
+import { UNKNOWN, type StackConfig } from "../config/schema";
 import { backupSteps, belongings, drainSteps, type Belonging, type Inventory } from "../plan/decommission";
 import type { StackPlan } from "../plan/stack";
 import type { Step } from "../plan/step";
@@ -129,6 +129,12 @@ export async function decommission(stack: string, options: DecommissionOptions):
   const { source, config, plan, problems } = assess(file);
   if (config === undefined || plan === undefined) {
     say(formatProblems(source, problems));
+    return EXIT.problems;
+  }
+  if (options.dead !== true && [config.host.address, config.host.hostKey].includes(UNKNOWN)) {
+    say(
+      `${source}: the host's address or key was not recorded (./stack check ${stack}); for a host that is gone: --dead`,
+    );
     return EXIT.problems;
   }
   const subject = { file, name: stackNameOf(file), config, plan };

@@ -1,5 +1,6 @@
 import { formatProblems } from "../config/problems";
 import { PROJECT_DIRECTORY } from "../config/load";
+import { UNKNOWN } from "../config/schema";
 import { shellWord } from "../plan/script";
 import { allSteps, type StackPlan } from "../plan/stack";
 import { repair, RepairError } from "./drift/repair";
@@ -70,6 +71,10 @@ export async function drift(stack: string, options: DriftOptions): Promise<ExitC
   const { source, config, plan, problems } = assess(file);
   if (config === undefined || plan === undefined) {
     say(formatProblems(source, problems));
+    return EXIT.problems;
+  }
+  if ([config.host.address, config.host.hostKey].includes(UNKNOWN)) {
+    say(`${source}: the host's address or key was not recorded; ./stack check ${stack} says how to`);
     return EXIT.problems;
   }
   try {
