@@ -85,7 +85,10 @@ function readPyproject(folder: string, place: string): { data?: Pyproject; probl
   if (text === undefined) {
     return {
       problems: [
-        unreadable(place, "is missing", "write one; docs/how-to/pin-an-environment.md shows its keys"),
+        {
+          ...unreadable(place, "is missing", "write one; docs/how-to/pin-an-environment.md shows its keys"),
+          id: "missing-file",
+        },
       ],
     };
   }

@@ -1,4 +1,5 @@
 /** Checks of the locks that environments name. */
+import { readEnvironmentFolder } from "./environment-folder";
 import { lockNames, readLock } from "./lock";
 import type { Problem } from "./problems";
 import { entriesOf, problemAt, type View } from "./references";
@@ -23,15 +24,25 @@ export function lockProblems(view: View, projectDirectory: string): Problem[] {
         ),
       ];
     }
-    if (lock.lockExists) return [];
+    const { missing, problems } = readEnvironmentFolder(environment.lock, projectDirectory);
+    // A lock alone can be deployed: its folder needs no pins.
+    const mistakes = problems.filter(({ id }) => id !== "missing-file");
+    if (lock.lockExists) return mistakes;
+    const reason =
+      missing.length === 0
+        ? " yet"
+        : `; missing.txt says what it lacks:${missing.map((line) => `\n  ${line}`).join("")}`;
     return [
+      ...mistakes,
       {
         ...problemAt(
           "lock-missing",
           path,
           environment.lock,
-          `environments/${environment.lock}/ has no requirements.lock yet`,
-          `uv pip compile --generate-hashes environments/${environment.lock}/pyproject.toml -o environments/${environment.lock}/requirements.lock`,
+          `environments/${environment.lock}/ has no requirements.lock${reason}`,
+          missing.length === 0
+            ? `./stack pin ${environment.lock}`
+            : `bring what is missing (or pin other versions in pyproject.toml), then ./stack pin ${environment.lock}`,
         ),
         severity: "warning" as const,
         blocksUp: true,

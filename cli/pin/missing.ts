@@ -6,6 +6,16 @@ import { UNKNOWN } from "../../config/schema";
 import { archivesOf, type WheelRecipe } from "../../config/wheels";
 import { capture, CommandError, INDEX_TOOL } from "./tools";
 
+/** Asks for the first byte of a file. */
+const REACH = `
+import sys, urllib.request
+try:
+    urllib.request.urlopen(urllib.request.Request(sys.argv[1], headers={"Range": "bytes=0-0"}), timeout=60)
+except OSError as error:
+    reason = getattr(error, "reason", error)
+    sys.exit(getattr(reason, "strerror", None) or str(reason))
+`;
+
 /** Version in the name of a wheel, or undefined. */
 function wheelVersion(fileName: string): string | undefined {
   return fileName.endsWith(".whl") ? fileName.split("-")[1] : undefined;
@@ -58,17 +68,16 @@ async function fromIndex({ name, specifier }: Requirement, url: string): Promise
 }
 
 async function ofRecipe(recipe: WheelRecipe): Promise<string[]> {
-  const lines = archivesOf(recipe).map(async ({ what, url, sha256 }) => {
-    const start = `${recipe.package} ${recipe.version}: ${what}, ${url}:`;
-    if (sha256 === UNKNOWN) return [`${start} its sha256 was not recorded`];
-    const failure = await failureOf("python3", [
-      "-c",
-      "import sys, urllib.request as r; r.urlopen(sys.argv[1])",
-      url,
-    ]);
-    return failure === undefined ? [] : [`${start} ${failure.replace(/^\w+(\.\w+)*: /, "")}`];
+  const name = `${recipe.package} ${recipe.version}`;
+  const archives = archivesOf(recipe);
+  const unknown = archives.flatMap(({ what, sha256 }) => (sha256 === UNKNOWN ? [what] : []));
+  const lines = archives.map(async ({ what, url, sha256 }) => {
+    if (sha256 === UNKNOWN) return [];
+    const failure = await failureOf("python3", ["-c", REACH, url]);
+    return failure === undefined ? [] : [`${name}: ${what}, ${url}: ${failure}`];
   });
-  return (await Promise.all(lines)).flat();
+  const unrecorded = unknown.length === 0 ? [] : [`${name}: sha256 not recorded of ${unknown.join(", ")}`];
+  return [...unrecorded, ...(await Promise.all(lines)).flat()];
 }
 
 /**

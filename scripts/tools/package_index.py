@@ -134,7 +134,8 @@ def explain(error):
     """A failed request in words, without the address (it may carry a token)."""
     if isinstance(error, urllib.error.HTTPError):
         return f"the server answers {error.code} {error.reason}"
-    return str(getattr(error, "reason", error)) or type(error).__name__
+    reason = getattr(error, "reason", error)
+    return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
 
 
 def main():
