@@ -12,22 +12,25 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { localWheelhouse } from "../cli/pin/tools";
 import { readEnvironmentFolder } from "../config/environment-folder";
+import { shellWord } from "../plan/script";
+import { fileList, uvFiles } from "../plan/wheelhouse-steps";
 import { LabStack, PROJECT } from "../test/lab/stack/lab-stack";
 
 const LOCK = process.env.BENCH_LOCK ?? "qwen36-sglang-0.5.11";
 const RUNS = process.env.BENCH_RUNS ?? "3";
 const SUBNET = process.env.LAB_SUBNET ?? "10.96.0";
 const DISKS = process.env.LAB_DISKS ?? "/var/tmp/proxmox-gpu-stack-bench";
-/** What the step leaves in a container for its worker; BENCH is a copy without imports in the smoke test. */
-const INPUTS = "/var/lib/proxmox-gpu-stack/environments/bench";
+/** What the stack deploys, so that the containers have a wheelhouse and the worker. */
+const SMALL = "lab-sglang-0.5.11";
+/** The worker's inputs, as its step leaves them in a container; here without imports in the smoke test. */
 const BENCH = "/root/bench";
 const STORE = "/opt/proxmox-gpu-stack/environments/bench";
 const CACHE = "/var/cache/proxmox-gpu-stack/uv";
 
 interface Way {
   readonly name: string;
-  readonly container?: number;
   /** Run before each measurement. */
   readonly prepare: string;
   readonly command: string;
@@ -41,7 +44,7 @@ const environment = { ...process.env, LAB_DIR: lab.folder, LAB_SUBNET: SUBNET };
 
 /** A command line in a container, as a command line of this machine. */
 function inContainer(container: number, line: string): string {
-  return `${labCommand} shell pve1 "pct exec ${container} -- bash -c '${line}'"`;
+  return `${labCommand} shell pve1 ${shellWord(`pct exec ${container} -- bash -c '${line}'`)}`;
 }
 
 /** Measures the ways one after the other and prints hyperfine's table, whose last column is the ratio to the fastest. */
@@ -58,60 +61,101 @@ function measure(title: string, ways: readonly Way[]): void {
   rmSync(work, { recursive: true });
 }
 
-/** `./stack VERB …`; throws with all that it said when it fails. */
-function stackCommand(...words: string[]): void {
-  const { status } = spawnSync(join(PROJECT, "stack"), words, { env: environment, stdio: ["ignore", 2, 2] });
+/** `./stack VERB …`: what it said; throws with that when it fails. */
+function stackCommand(...words: string[]): string {
+  const { status, stderr } = spawnSync(join(PROJECT, "stack"), words, {
+    env: environment,
+    encoding: "utf8",
+    maxBuffer: 1 << 26,
+  });
+  process.stderr.write(stderr);
   if (status !== 0) throw new Error(`./stack ${words.join(" ")} ended with ${status}`);
+  return stderr;
 }
 
-/** Two containers, each with the environment, from a wheelhouse on the host. */
+/** Two containers with a small environment each, from a wheelhouse on the host: that mounts it there. */
 function deploy(): void {
-  stackCommand("wheelhouse", "fetch", LOCK);
   lab.up();
+  stackCommand("wheelhouse", "fetch", SMALL, "--index", `http://${SUBNET}.1:3141/simple`);
+  stackCommand("wheelhouse", "fetch", LOCK);
   lab.edit((file) => {
     delete file.services;
     delete file.models;
     const { ml } = file.containers as { ml: Record<string, unknown> };
-    Object.assign(ml, { memoryGiB: 8, rootDisk: { storage: "local-lvm", sizeGiB: 60 }, gpus: ["a6000-0"] });
+    Object.assign(ml, { rootDisk: { storage: "local-lvm", sizeGiB: 60 }, gpus: ["a6000-0"] });
     const network = { ...(ml.network as object), address: `${SUBNET}.130/24` };
-    file.containers = { ml, second: { ...ml, vmId: 130, network, gpus: ["a6000-1"], mounts: [] } };
+    file.containers = { ml, second: { ...ml, vmId: 130, network, gpus: ["a6000-1"] } };
     file.wheelhouse = { path: "/srv/wheelhouse" };
-    const bench = { lock: LOCK, python: folder.pythonVersion };
-    // The second has it too: that is what mounts the wheelhouse there.
-    file.environments = {
-      bench: { ...bench, container: "ml", path: "/opt/bench" },
-      other: { ...bench, container: "second", path: "/opt/bench" },
-    };
+    const small = { lock: SMALL, python: "3.11", path: "/opt/bench" };
+    file.environments = { bench: { ...small, container: "ml" }, other: { ...small, container: "second" } };
   });
   lab.onHost("install -d /srv/wheelhouse");
   stackCommand("wheelhouse", "push", join(lab.folder, "Pulumi.test.yaml"));
   lab.deploy();
 }
 
-/** The worker's inputs without the imports of the smoke test, which take the same time whoever installed; and pip. */
-function prepareContainers(): void {
-  const only = process.env.BENCH_ONLY?.split(",");
-  lab.inContainer(`cp -a ${INPUTS} ${BENCH}`);
-  lab.inContainer(`bash -c "echo '{\\"imports\\":[],\\"architectures\\":[]}' >${BENCH}/smoke-test"`);
-  if (only !== undefined) {
-    const names = only.join("|");
-    const keep = `/^[A-Za-z0-9]/ { kept = (\\$0 ~ /^(${names})(\\[[^]]*\\])?==/) } kept`;
-    lab.inContainer(
-      `bash -c "awk '${keep}' ${BENCH}/requirements >${BENCH}/some && mv ${BENCH}/some ${BENCH}/requirements"`,
-    );
-  }
-  // Its link lists, which the worker writes at its first build, name the same files for pip.
-  lab.inContainer(`${BENCH}/ml-env-build ${BENCH} ${STORE}/first ${folder.pythonVersion} "" ""`);
-  lab.onHost(`pct exec 129 -- tar -C /root -c bench | pct exec 130 -- tar -C /root -x`);
-  lab.inContainer("apt-get install -q -y python3-venv");
-  lab.inContainer("python3 -m venv /root/pip");
+/** A command line on the lab's host that reads `input`. */
+function onHostWith(input: string, line: string): void {
+  const { status, stderr } = spawnSync(labCommand, ["shell", "pve1", line], {
+    env: environment,
+    input,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`${line}: ${stderr}`);
 }
 
-function build(target: string, container = 129): string {
-  return inContainer(
-    container,
-    `${BENCH}/ml-env-build ${BENCH} ${STORE}/${target} ${folder.pythonVersion} \\"\\" \\"\\"`,
+/** The files of the measured packages to the host, and the worker's inputs for them in both containers; pip. */
+function prepareContainers(): void {
+  const only = process.env.BENCH_ONLY?.split(",");
+  const measured = (name: string | undefined): boolean =>
+    name === undefined || (only?.includes(name) ?? true);
+  const packages = folder.lock?.packages.filter(({ name }) => measured(name)) ?? [];
+  const files = (folder.files ?? []).filter((file) => measured(file.package));
+  const list = [...files, ...uvFiles(PROJECT)];
+  const paths = files.map(({ sha256, name }) => `files/${sha256}/${name}`).join("\n");
+  const send = `tar -C ${localWheelhouse()} -c -T - | ${labCommand} shell pve1 tar -C /srv/wheelhouse -x`;
+  const sent = spawnSync("bash", ["-o", "pipefail", "-c", send], {
+    env: environment,
+    input: paths,
+    encoding: "utf8",
+  });
+  if (sent.status !== 0) throw new Error(`the files could not be sent: ${sent.stderr}`);
+  const lock = packages.map(({ name, version, hashes }) =>
+    [`${name}==${version}`, ...hashes.map((hash) => `--hash=sha256:${hash}`)].join(" \\\n    "),
   );
+  const inputs = {
+    requirements: lock.join("\n"),
+    files: fileList(list),
+    "smoke-test": '{"imports":[],"architectures":[]}',
+  };
+  for (const [container, name] of [
+    [129, "bench"],
+    [130, "other"],
+  ] as const) {
+    lab.onHost(`pct exec ${container} -- cp -a /var/lib/proxmox-gpu-stack/environments/${name} ${BENCH}`);
+    for (const [file, text] of Object.entries(inputs)) {
+      onHostWith(`${text}\n`, `pct exec ${container} -- tee ${BENCH}/${file} >/dev/null`);
+    }
+  }
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  process.stdout.write(
+    `${packages.length} packages of ${LOCK}, ${Math.round(bytes / 1e6)} MB, from the host's wheelhouse.\n\n`,
+  );
+  // Its list of links, which the worker writes at its first build, names the same files for pip.
+  lab.onHost(build("first").line);
+  lab.onHost("pct exec 129 -- bash -c 'apt-get update -q && apt-get install -q -y python3-venv'");
+}
+
+interface Build {
+  /** On the lab's host, and on this machine. */
+  readonly line: string;
+  readonly command: string;
+}
+
+function build(target: string, container = 129): Build {
+  const words = `${BENCH}/ml-env-build ${BENCH} ${STORE}/${target} ${folder.pythonVersion}`;
+  const line = `pct exec ${container} -- bash -c '${words} "" ""'`;
+  return { line, command: `${labCommand} shell pve1 ${shellWord(line)}` };
 }
 
 function pip(option: string): string {
@@ -127,34 +171,32 @@ function run(): void {
   prepareContainers();
   const forget = (what: string, container = 129): string => inContainer(container, `rm -rf ${what}; sync`);
   const clean = forget(`${STORE}/cold ${CACHE} /root/by-pip`);
-  const files = Number(lab.inContainer(`bash -c "grep -c == ${BENCH}/requirements"`));
-  measure(`${files} packages of ${LOCK} from the host's wheelhouse, no network, nothing cached`, [
-    { name: "ours", prepare: clean, command: build("cold") },
+  // In this order, so that the cache is warm for the last.
+  measure("From the wheelhouse, no network", [
     { name: "pip", prepare: clean, command: pip("") },
     { name: "pip --no-compile", prepare: clean, command: pip("--no-compile") },
-  ]);
-  lab.inContainer(`rm -rf ${STORE}/cold ${CACHE} /root/by-pip`);
-  lab.inContainer(`${BENCH}/ml-env-build ${BENCH} ${STORE}/cold ${folder.pythonVersion} "" ""`);
-  measure("Again", [
     {
-      name: "a second environment of the container, cache warm",
-      prepare: forget(`${STORE}/warm`),
-      command: build("warm"),
-    },
-    {
-      name: "the first of the next container",
+      name: "ours, the next container",
       prepare: forget(`${STORE}/cold ${CACHE}`, 130),
-      command: build("cold", 130),
+      command: build("cold", 130).command,
+    },
+    { name: "ours", prepare: clean, command: build("cold").command },
+    {
+      name: "ours, a second environment, cache warm",
+      prepare: forget(`${STORE}/warm`),
+      command: build("warm").command,
     },
   ]);
   const stackFile = join(lab.folder, "Pulumi.test.yaml");
-  measure("The way back: an earlier environment, from the command to the container's link", [
+  measure("The way back: the whole command", [
     {
       name: "./stack rollback",
       prepare: "true",
       command: `${join(PROJECT, "stack")} rollback ${stackFile} bench`,
     },
   ]);
+  const said = stackCommand("rollback", stackFile, "bench");
+  process.stdout.write(`Of that, in the container: ${/switched in \d+ ms/.exec(said)?.[0] ?? said}.\n\n`);
 }
 
 try {
