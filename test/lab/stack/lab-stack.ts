@@ -34,7 +34,7 @@ export class LabStack {
   private content: StackFile = {};
 
   /** @param subnet first three octets, e.g. "10.81.0" */
-  constructor(private readonly subnet: string) {
+  constructor(readonly subnet: string) {
     this.environment = { ...process.env, LAB_DIR: this.folder, LAB_SUBNET: subnet };
   }
 
@@ -44,6 +44,29 @@ export class LabStack {
     this.must("engine/install", []);
     initStack("test", this.folder, this.environment);
     this.reset();
+  }
+
+  /** Brings the host up from a saved state of the lab. The stack's state of then must be in `folder` already. */
+  upFrom(layer: string): void {
+    this.must("lab/lab", ["up", "--from", layer]);
+    this.must("engine/install", []);
+    this.reset();
+  }
+
+  /** Where a service of container 129 answers. */
+  endpoint(port = 30000): string {
+    return `http://${this.subnet}.129:${port}`;
+  }
+
+  /** Waits until a command on the host succeeds, at most two minutes. */
+  untilOnHost(command: string): void {
+    const { status } = this.tryOnHost(`timeout 120 bash -c 'until ${command}; do sleep 0.2; done'`);
+    if (status !== 0) throw new Error(`not within two minutes: ${command}`);
+  }
+
+  /** Waits for a server that was just started: until its /health answers 200. */
+  untilHealthy(port?: number): void {
+    this.untilOnHost(`curl --fail --silent --max-time 10 ${this.endpoint(port)}/health`);
   }
 
   /** Ends the lab; nothing of it stays. */

@@ -1,0 +1,18 @@
+import { ask } from "./lab-stack";
+import { usePreparedLab } from "./deployed-lab";
+
+const stack = usePreparedLab();
+
+describe("a host from the saved, prepared state", () => {
+  it("lacks only the service, also after everything was read back", () => {
+    const { output } = stack.pulumi("preview", "--refresh", "--diff");
+    expect(stack.previewedSteps()).toEqual(["create qwen", "create qwen-service"]);
+    expect(output).not.toMatch(/^ *~ /m);
+  });
+
+  it("serves after an up, and is then as declared", async () => {
+    stack.deploy();
+    expect(await ask(stack.endpoint(), "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
+    expect(stack.pulumi("preview", "--refresh", "--expect-no-changes")).toMatchObject({ status: 0 });
+  });
+});
