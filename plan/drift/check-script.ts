@@ -38,52 +38,65 @@ const end = (mark: string, kind: Look["kind"], name: string) =>
 
 const BEGIN = "begun=${EPOCHREALTIME/[.,]/}";
 
+/** Something to run, and a text that it finds in `$text`: quoted once, however deep what runs it is nested. */
+interface Task {
+  readonly command: string;
+  readonly text: string;
+}
+
 /** A step in a shell of its own: what it defines, sets and traps ends with it. */
-function stepTask(step: Step, { secrets, mark }: CheckInput): string {
+function stepTask(step: Step, { secrets, mark }: CheckInput): Task {
   const wanted = Object.fromEntries(
     step.secrets.flatMap((name) => (secrets[name] === undefined ? [] : [[name, secrets[name]]])),
   );
   const words = [step.name, ...stepArguments(step, "check")].join(" ");
-  return [
-    BEGIN,
-    `(eval ${shellWord(`set -- ${words}\n${stepInput(step, wanted)}`)}) </dev/null 2>&1`,
-    end(mark, "step", step.name),
-  ].join("\n");
+  return {
+    text: `set -- ${words}\n${stepInput(step, wanted)}`,
+    command: [BEGIN, '(eval "$text") </dev/null 2>&1', end(mark, "step", step.name)].join("\n"),
+  };
 }
 
-function configurationTask(vmId: number, { mark }: CheckInput): string {
-  return [BEGIN, `cat /etc/pve/lxc/${vmId}.conf 2>&1`, end(mark, "configuration", String(vmId))].join("\n");
+function configurationTask(vmId: number, { mark }: CheckInput): Task {
+  return {
+    text: `/etc/pve/lxc/${vmId}.conf`,
+    command: [BEGIN, 'cat "$text" 2>&1', end(mark, "configuration", String(vmId))].join("\n"),
+  };
 }
 
 /**
  * Tasks side by side, as many as the machine has cores and a few more, for most of their time is waiting. Each writes
  * into a pipe, never into a file; the pipes are read one after the other, so that no output is mixed.
  */
-function sideBySide(tasks: readonly string[]): string {
+function sideBySide(tasks: readonly Task[]): string {
   return [
-    `tasks=(${tasks.map(shellWord).join("\n")})`,
-    "count=${#tasks[@]}",
+    `texts=(${tasks.map(({ text }) => shellWord(text)).join("\n")})`,
+    `commands=(${tasks.map(({ command }) => shellWord(command)).join("\n")})`,
+    "count=${#commands[@]}",
     "width=$(($(nproc) + 2))",
     "((width < count)) || width=$count",
     "pipes=()",
     "for ((worker = 0; worker < width; worker++)); do",
-    '  exec {pipe}< <(for ((task = worker; task < count; task += width)); do eval "${tasks[task]}"; done)',
+    "  exec {pipe}< <(for ((task = worker; task < count; task += width)); do",
+    '    text=${texts[task]}; eval "${commands[task]}"; done)',
     '  pipes+=("$pipe")',
     "done",
     'for pipe in ${pipes[@]+"${pipes[@]}"}; do cat <&"$pipe"; done',
   ].join("\n");
 }
 
-/** All steps of one container over one `pct exec`. */
-function containerTask(vmId: number, input: CheckInput): string {
+/** All steps of one container over one `pct exec`. In base64: quotes in quotes would make the text many times as long. */
+function containerTask(vmId: number, input: CheckInput): Task {
   const steps = input.steps.filter(({ target }) => target.kind === "container" && target.vmId === vmId);
   const inside = sideBySide(steps.map((step) => stepTask(step, input)));
-  return [
-    BEGIN,
-    `printf '%s' ${shellWord(inside)} |`,
-    `  timeout --kill-after=5 ${input.limitSeconds} pct exec ${vmId} --keep-env 0 -- ${READ_AND_RUN} 2>&1`,
-    end(input.mark, "container", String(vmId)),
-  ].join("\n");
+  return {
+    text: Buffer.from(inside).toString("base64"),
+    command: [
+      BEGIN,
+      `printf '%s' "$text" | base64 -d |`,
+      `  timeout --kill-after=5 ${input.limitSeconds} pct exec ${vmId} --keep-env 0 -- ${READ_AND_RUN} 2>&1`,
+      end(input.mark, "container", String(vmId)),
+    ].join("\n"),
+  };
 }
 
 /** What goes to `READ_AND_RUN` on the host: every check of the host and, through `pct`, of its containers. */
