@@ -5,7 +5,7 @@
  *   node -r @swc-node/register bench/environment.ts     prints Markdown; progress is on standard error
  *
  * BENCH_LOCK (default qwen36-sglang-0.5.11) is the environment, BENCH_RUNS (default 3) how often each is measured, BENCH_ONLY
- * packages of the lock, by commas, instead of all of it.
+ * packages of the lock, by commas, instead of all of it. KEEP_LAB=1 leaves the lab up.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -6,7 +6,7 @@
  *
  * Needs what the lab needs, a package index, and for the default about 30 GB of disk in LAB_DISKS (default
  * /var/tmp/proxmox-gpu-stack-real), the caches and the local wheelhouse. LAB_SUBNET (default 10.95.0) is the lab's network.
- * Takes about ten minutes. Exit 0: everything held; 1: what did not is the last line.
+ * KEEP_LAB=1 leaves the lab up. Takes about ten minutes on an idle machine. Exit 0: everything held; 1: what did not is the last line.
  */
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
