@@ -79,13 +79,19 @@ describe("a stack with a wheelhouse", () => {
   });
 
   it("looks at its files again without reading them, and writes nothing where all is there", () => {
-    stack.onHost(
-      "mount --bind /srv/wheelhouse /srv/wheelhouse && mount -o remount,bind,ro /srv/wheelhouse && chmod 644 /var/lib/proxmox-gpu-stack/wheelhouse/verified",
-    );
-    setLock(LOCK);
-    stack.deploy();
-    expect(stack.onHost("cat /var/lib/proxmox-gpu-stack/work/wheelhouse.log")).not.toContain("sglang");
-    stack.onHost("umount /srv/wheelhouse");
+    const work = () =>
+      stack.onHost(
+        "cat /var/lib/proxmox-gpu-stack/work/wheelhouse.log; stat -c %Y /var/lib/proxmox-gpu-stack/work/wheelhouse.log",
+      );
+    const before = work();
+    stack.onHost("mount --bind /srv/wheelhouse /srv/wheelhouse && mount -o remount,bind,ro /srv/wheelhouse");
+    try {
+      setLock(LOCK);
+      stack.deploy();
+      expect(work()).toBe(before);
+    } finally {
+      stack.onHost("umount /srv/wheelhouse");
+    }
   });
 });
 
