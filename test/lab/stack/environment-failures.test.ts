@@ -139,10 +139,10 @@ describe("a build that cannot end well", () => {
   });
 
   it("for a full disk says so, leaves nothing half built, and is finished by the next up", async () => {
-    const filling = { "lab_large.py": `"""${"0123456789abcdef".repeat(1 << 18)}"""\n` };
+    const filling = { "lab_large.py": `"""${"0123456789abcdef".repeat(5000)}"""\n` };
     setLock(wheelhouse.environment("large", { packages: [wheelhouse.wheel("lab_large", "1.0", filling)] }));
     wheelhouse.push();
-    stack.inContainer(`mount -t tmpfs -o size=2m tmpfs ${UV_CACHE}`);
+    stack.inContainer(`mount -t tmpfs -o size=200k tmpfs ${UV_CACHE}`);
     const output = await failingUp();
     expect(output).toContain("the disk is full");
     expect(output).toContain("rootDisk.sizeGiB");
