@@ -45,7 +45,7 @@ def prepare_sources(recipe: Recipe, inputs: Path, work: Path) -> tuple[Path, dic
     source = work / "source"
     if not (work / "source.complete").exists():
         unpack(fetch(recipe.source, WHEELHOUSE, DOWNLOADS), source)
-        patches.apply(source, [inputs / "patches" / name for name in recipe.patches])
+        patches.apply(source, [inputs / "patches" / name for name in recipe.patches], recipe.package)
         if not (source / recipe.folder / "pyproject.toml").exists():
             raise Failure(
                 f"{recipe.source.file_name} has no {Path(recipe.folder) / 'pyproject.toml'}",

@@ -1,13 +1,9 @@
-"""Patches are applied strictly: a context that differs means that somebody must look.
-
-Also a program, for scripts/check-patches: `python3 -m kernel_wheel.patches FOLDER PATCH...`.
-"""
+"""Patches are applied strictly: a context that differs means that somebody must look."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from .failure import Failure
@@ -46,8 +42,8 @@ def missing_files(folder: Path, patch: Path) -> list[str]:
     return [name for name in names if not (folder / name).is_file()]
 
 
-def apply(folder: Path, patches: list[Path]) -> None:
-    """Applies patches in order. Raises Failure naming patch, file and hunk; nothing of the failed patch is applied."""
+def apply(folder: Path, patches: list[Path], package: str) -> None:
+    """Applies a package's patches in order. Raises Failure naming patch, file and hunk; nothing of that patch is applied."""
     for patch in patches:
         trial = _run(folder, patch, "--dry-run", "--fuzz=0")
         if trial.returncode == 0:
@@ -59,22 +55,7 @@ def apply(folder: Path, patches: list[Path]) -> None:
         reason = "its context differs (it would apply only with fuzz)" if loose else "the source is not what it was made for"
         told = "; ".join(where) or (trial.stdout + trial.stderr).strip().splitlines()[-1]
         raise Failure(
-            f"patch {patch.parent.name}/{patch.name} does not apply to {told}: {reason}",
+            f"patch {package}/{patch.name} does not apply to {told}: {reason}",
             "make the patch anew against this source, or take it out if the source has the change; "
             "`make check-patches SOURCE=ARCHIVE` tries it without a build",
         )
-
-
-def main() -> int:
-    """0 when all patches apply."""
-    folder, *patches = (Path(argument).resolve() for argument in sys.argv[1:])
-    try:
-        apply(folder, patches)
-    except Failure as failure:
-        print(f"{failure.cause}\n  fix: {failure.way_on}")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
