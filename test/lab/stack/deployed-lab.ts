@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -31,8 +31,9 @@ function digestOfInputs(): string {
   const hash = createHash("sha256");
   for (const name of [...own, ...names].sort()) {
     const path = join(PROJECT, name);
-    // Listed, and taken away in the working tree.
-    if (existsSync(path)) hash.update(`${name}\0`).update(readFileSync(path)).update("\0");
+    // Listed, and taken away in the working tree, or a link to a folder.
+    if (statSync(path, { throwIfNoEntry: false })?.isFile())
+      hash.update(`${name}\0`).update(readFileSync(path)).update("\0");
   }
   return hash.digest("hex");
 }
