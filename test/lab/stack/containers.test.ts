@@ -1,12 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 
 import { parse } from "yaml";
 
 import { inspectStack, PROJECT_DIRECTORY } from "../../../config/load";
 import { shellWord, stepCommand, stepInput } from "../../../plan/script";
 import { allSteps, planStack } from "../../../plan/stack";
+import { containersOf, type Containers } from "./containers";
 import { ask, LabStack, PROJECT, type StackFile } from "./lab-stack";
 
 const SUBNET = "10.85.0";
@@ -17,22 +16,10 @@ const TOKEN = "root@pam!iac=11111111-2222-3333-4444-555555555555";
 const stack = new LabStack(SUBNET);
 jest.setTimeout(600_000);
 
-type Containers = Record<string, Record<string, unknown>>;
-
-/** Changes containers of the stack file. */
-function containers(change: (all: Containers) => void): void {
-  stack.edit((file) => {
-    change(file.containers as Containers);
-  });
-}
-
-const config = (id = 129) => stack.onHost(`pct config ${id}`);
-const status = (id = 129) => stack.onHost(`pct status ${id}`);
+const { edit: containers, config, expectNoDrift } = containersOf(stack);
+const status = () => stack.onHost("pct status 129");
 const devices = () => config().match(/^dev\d+: .*$/gm) ?? [];
 const uuids = () => stack.inContainer("nvidia-smi --query-gpu=uuid --format=csv,noheader").split("\n").sort();
-const unchanged = () => {
-  expect(stack.pulumi("preview", "--refresh", "--expect-no-changes")).toMatchObject({ status: 0 });
-};
 
 /** A command line on the host with something on its standard input. */
 function feed(command: string, input: string) {
@@ -109,9 +96,9 @@ describe("a stack with an API token instead of root's password", () => {
       expect(config()).toContain(line);
     // A bind mount is never in a backup; `backup=1` would claim that it is.
     expect(config()).toContain("mp0: /srv/models,mp=/models,ro=1\n");
-    unchanged();
+    expectNoDrift();
     stack.deploy("--refresh");
-    unchanged();
+    expectNoDrift();
   });
 });
 
@@ -165,7 +152,7 @@ describe("resizing", () => {
     expect(stack.previewedSteps()).toEqual(["update ml-claim", "update ml-container"]);
     stack.deploy();
     expect(config()).toMatch(/^rootfs: local-lvm:vm-129-disk-0,.*size=20G$/m);
-    unchanged();
+    expectNoDrift();
   });
 
   it("refuses a smaller root disk before the container is touched", () => {
@@ -176,7 +163,7 @@ describe("resizing", () => {
     expect(output).toContain("has 20G, the stack file says 10G; a disk cannot shrink");
     containers(({ ml }) => Object.assign(ml?.rootDisk ?? {}, { sizeGiB: 20 }));
     expect(config()).toBe(before);
-    unchanged();
+    expectNoDrift();
   });
 
   it.each([
@@ -315,127 +302,5 @@ describe("after a reboot of the host", () => {
     expect(status()).toBe("status: running");
     expect(uuids()).toEqual([LEFT, RIGHT]);
     expect(stack.pulumi("preview", "--expect-no-changes")).toMatchObject({ status: 0 });
-  });
-});
-
-describe("an id that somebody else uses", () => {
-  const byHand = {
-    vmId: 140,
-    hostname: "byhand",
-    cores: 1,
-    memoryGiB: 1,
-    rootDisk: { storage: "local-lvm", sizeGiB: 8 },
-    network: { address: `${SUBNET}.140/24`, gateway: `${SUBNET}.1` },
-  };
-  const declare = (change: Record<string, unknown> = {}) => {
-    containers((all) => {
-      all.other = { template: all.ml?.template, ...byHand, ...change };
-    });
-  };
-  const refusal = () => {
-    const { status: failed, output } = stack.pulumi("up", "--yes", "--skip-preview");
-    expect(failed).not.toBe(0);
-    return output;
-  };
-  const expectUntouched = () => {
-    expect(stack.onHost("pct exec 140 -- cat /root/mark")).toBe("precious");
-    expect(stack.onHost("pct exec 140 -- readlink /proc/1/ns/pid")).toBe(namespace);
-  };
-  let before: string;
-  let namespace: string;
-
-  beforeAll(() => {
-    stack.onHost(
-      `pct create 140 local:vztmpl/debian-12-standard_12.12-1_amd64.tar.zst --hostname byhand --cores 2 --memory 1024 --swap 0 --rootfs local-lvm:8 --net0 name=eth0,bridge=vmbr0,ip=${SUBNET}.140/24,gw=${SUBNET}.1 --unprivileged 1 --features nesting=1,keyctl=1 --onboot 1 >/dev/null 2>&1`,
-    );
-    stack.onHost("pct start 140 && pct exec 140 -- sh -c 'echo precious > /root/mark'");
-    before = config(140);
-    namespace = stack.onHost("pct exec 140 -- readlink /proc/1/ns/pid");
-  });
-
-  it("is refused with its owner's name, and nothing happens to that container", () => {
-    declare();
-    const output = refusal();
-    expect(output).toContain("a container with the id 140 exists already ('byhand'");
-    expect(output).toContain("set adopt: true");
-    expect(config(140)).toBe(before);
-    expectUntouched();
-  });
-
-  it("is refused for a virtual machine's", () => {
-    stack.onHost("mkdir -p /etc/pve/qemu-server; echo 'name: windows' > /etc/pve/qemu-server/141.conf");
-    declare({ vmId: 141 });
-    expect(refusal()).toContain("the id 141 is a virtual machine's ('windows'");
-    stack.onHost("rm -r /etc/pve/qemu-server");
-  });
-
-  it("is refused for adoption where nothing is", () => {
-    declare({ vmId: 142, adopt: true });
-    expect(refusal()).toContain("there is no container 142 to adopt");
-  });
-
-  it("can be adopted: imported, previewed with what differs, neither replaced nor restarted", () => {
-    declare({ adopt: true });
-    const file = join(stack.folder, "adopt.json");
-    writeFileSync(
-      file,
-      JSON.stringify({
-        nameTable: {
-          proxmox: "urn:pulumi:test::proxmox-gpu-stack::pulumi:providers:proxmoxve::proxmox",
-        },
-        resources: [
-          { type: "proxmox-gpu-stack:index:GpuContainer", name: "other", component: true },
-          {
-            type: "proxmoxve:index/containerLegacy:ContainerLegacy",
-            name: "other-container",
-            id: "pve1/140",
-            parent: "other",
-            provider: "proxmox",
-          },
-        ],
-      }),
-    );
-    expect(
-      stack.pulumi("import", "--file", file, "--yes", "--skip-preview", "--generate-code=false"),
-    ).toMatchObject({ status: 0 });
-    expect(stack.previewedSteps().sort()).toEqual([
-      "create other-attach",
-      "create other-claim",
-      "update other-container",
-    ]);
-    expect(stack.pulumi("preview", "--diff").output).toMatch(/cores *: 2 => 1\n/);
-    stack.deploy();
-    expect(config(140)).toContain("cores: 1\n");
-    expect(config(140)).toContain("features: nesting=1,keyctl=1");
-    expectUntouched();
-    unchanged();
-  });
-
-  it("is then like any other of the stack, also without adopt", () => {
-    declare();
-    expect(stack.previewedSteps()).toEqual(["update other-claim"]);
-    stack.deploy();
-    unchanged();
-    expectUntouched();
-  });
-
-  it("is free again after the container left the stack", () => {
-    declare({ protect: false });
-    stack.deploy();
-    containers((all) => delete all.other);
-    stack.deploy();
-    expect(stack.tryOnHost("pct status 140").status).not.toBe(0);
-    expect(stack.onHost("ls /etc/proxmox-gpu-stack/claims")).toBe("129");
-  });
-
-  it("keeps out an adoption that would lose a mount", () => {
-    stack.onHost(
-      `pct create 140 local:vztmpl/debian-12-standard_12.12-1_amd64.tar.zst --hostname byhand --cores 1 --memory 1024 --rootfs local-lvm:8 --net0 name=eth0,bridge=vmbr0,ip=${SUBNET}.140/24,gw=${SUBNET}.1 --unprivileged 1 >/dev/null 2>&1; mkdir -p /srv/data; pct set 140 --mp0 /srv/data,mp=/data`,
-    );
-    declare({ adopt: true });
-    expect(refusal()).toContain(
-      "container 140 has the mount /srv/data on /data, which the stack file does not declare",
-    );
-    expect(config(140)).toContain("mp0: /srv/data,mp=/data");
   });
 });

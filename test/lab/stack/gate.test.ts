@@ -1,12 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-import { ask, PROJECT, useLab } from "./lab-stack";
+import { usePreparedLab } from "./deployed-lab";
+import { ask, PROJECT } from "./lab-stack";
 
-const SUBNET = "10.86.0";
-const ENDPOINT = `http://${SUBNET}.129:30000`;
 const UNIT = "/etc/systemd/system/sglang-qwen.service";
-const stack = useLab(SUBNET);
+const stack = usePreparedLab();
 
 /** Tells the serving stand-in in the container how to behave when it was started with that many requests. */
 function misbehaveWith(maxRunningRequests: number, how: Record<string, unknown>): void {
@@ -31,12 +30,11 @@ const status = () =>
   });
 const unitText = () => stack.inContainer(`cat ${UNIT}`);
 const expectCorrectAnswer = async () => {
-  expect(await ask(ENDPOINT, "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
+  expect(await ask(stack.endpoint(), "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
 };
 
 describe("a first installation that answers in loops", () => {
   it("fails up with the pattern found, and is left stopped and disabled", () => {
-    stack.deploy("--exclude", "**qwen-service");
     setRequests(3);
     misbehaveWith(3, { text: "loop-sentence" });
     const result = up();
@@ -84,18 +82,11 @@ describe("a service that worked, changed so that it fails", () => {
   });
 });
 
-/** A server that was just restarted is not there yet. */
-async function untilHealthy(): Promise<void> {
-  for (let attempt = 0; attempt < 240; attempt++) {
-    const answer = await fetch(`${ENDPOINT}/health`).catch(() => undefined);
-    if (answer?.status === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  throw new Error(`${ENDPOINT}/health did not answer 200 within two minutes`);
-}
-
 describe("the repeated probe", () => {
-  beforeEach(untilHealthy);
+  // A server that was just restarted is not there yet.
+  beforeEach(() => {
+    stack.untilHealthy();
+  });
 
   it("finds a server that begins to answer in loops, and marks it in the metric", () => {
     misbehaveWith(12, { text: "loop-sentence" });
