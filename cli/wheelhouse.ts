@@ -10,7 +10,7 @@ import { archivesOf, readWheelRecipes } from "../config/wheels";
 import { environmentNames } from "./environment-argument";
 import { UsageError, type ExitCode } from "./exit-codes";
 import { wheelhouseText } from "./pin/record";
-import { localWheelhouse, show, WHEELHOUSE_TOOL, workFolder } from "./pin/tools";
+import { localWheelhouse, show, WHEELHOUSE_TOOL, withIndex, workFolder } from "./pin/tools";
 
 export interface WheelhouseOptions {
   /** The wheelhouse. Default: the local one. */
@@ -31,15 +31,12 @@ export async function fetchList(
   wheelhouse: string,
   from: { index?: string; mirror?: string } = {},
 ): Promise<ExitCode> {
-  const code = await show("python3", [
-    WHEELHOUSE_TOOL,
-    "fetch",
-    ...["--dir", wheelhouse],
-    ...lists.flatMap((list) => ["--list", list]),
+  const words = [
+    ...["fetch", "--dir", wheelhouse, ...lists.flatMap((list) => ["--list", list])],
     ...indexes.flatMap(({ name, url }) => ["--index-of", `${name}=${url}`]),
-    ...(from.index === undefined ? [] : ["--index", from.index]),
     ...(from.mirror === undefined ? [] : ["--mirror", from.mirror]),
-  ]);
+  ];
+  const code = await show("python3", [WHEELHOUSE_TOOL, ...words], withIndex(from.index));
   return code as ExitCode;
 }
 

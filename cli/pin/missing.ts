@@ -4,7 +4,7 @@ import { normalizedName, parseRequirement, type Requirement } from "../../config
 import type { EnvironmentFolder } from "../../config/environment-folder";
 import { UNKNOWN } from "../../config/schema";
 import { archivesOf, type WheelRecipe } from "../../config/wheels";
-import { capture, CommandError, INDEX_TOOL } from "./tools";
+import { capture, CommandError, INDEX_TOOL, withIndex } from "./tools";
 
 /** Asks for the first byte of a file. */
 const REACH = `
@@ -55,7 +55,7 @@ async function fromGit(url: string): Promise<string> {
 async function fromIndex({ name, specifier }: Requirement, url: string): Promise<string | undefined> {
   let names: string[];
   try {
-    names = (await capture("python3", [INDEX_TOOL, url, name])).split("\n");
+    names = (await capture("python3", [INDEX_TOOL, name], { env: withIndex(url) })).split("\n");
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     return error.message.trim().split("\n").at(-1);

@@ -31,8 +31,8 @@ export async function capture(
 }
 
 /** Runs a command that shows its own progress on standard error; its standard output is passed on. */
-export async function show(command: string, words: readonly string[]): Promise<number> {
-  const child = spawn(command, [...words], { stdio: ["ignore", "pipe", "inherit"] });
+export async function show(command: string, words: readonly string[], env = process.env): Promise<number> {
+  const child = spawn(command, [...words], { stdio: ["ignore", "pipe", "inherit"], env });
   child.stdout.on("data", (data: Buffer) => process.stdout.write(data));
   return new Promise((resolve, reject) => {
     child.on("error", reject);
@@ -80,6 +80,11 @@ export async function installUv(): Promise<string> {
 /** Address of this machine's package index, for tools of this run; it may hold a password and is never written down. */
 export async function machineIndex(): Promise<string> {
   return (await capture("python3", [INDEX_TOOL])).trim();
+}
+
+/** Environment in which the tools take another default index: an address may hold a password, so it is no argument. */
+export function withIndex(index: string | undefined): NodeJS.ProcessEnv {
+  return index === undefined ? process.env : { ...process.env, UV_DEFAULT_INDEX: index };
 }
 
 /** Settings of the person's own that would change what a lock holds. */

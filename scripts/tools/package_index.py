@@ -1,7 +1,9 @@
 """Which package index this machine uses, and where a file lies in an index that speaks PEP 691 or PEP 503.
 
-  package_index.py                    prints the address of this machine's package index
-  package_index.py URL PACKAGE        prints the names of the files that an index offers of a package, one a line
+  package_index.py             prints the address of this machine's package index
+  package_index.py PACKAGE     prints the names of the files that it offers of a package, one a line
+
+UV_DEFAULT_INDEX names another index; an address may hold a password, so it is no argument.
 
 Exit codes: 0 fine, 1 it cannot be had (standard error says why), 3 used wrongly.
 """
@@ -140,7 +142,7 @@ def explain(error):
 
 def main():
     words = sys.argv[1:]
-    if len(words) not in (0, 2):
+    if len(words) > 1:
         print(__doc__, file=sys.stderr)
         return 3
     try:
@@ -151,7 +153,7 @@ def main():
         def request(url, headers):
             return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60)
 
-        page = Index(words[0], request).page(words[1])
+        page = Index(machine_index(), request).page(words[0])
         print("\n".join(urllib.parse.unquote(name) for name, _, _ in page))
         return 0
     except LookupError as error:

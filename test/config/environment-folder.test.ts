@@ -153,7 +153,11 @@ test.each([
   expect(parseRequirement(text)).toMatchObject(expected);
 });
 
-test.each(lockNames(PROJECT))("environments/%s has no problems", (name) => {
-  expect(readdirSync(path.join(PROJECT, "environments", name))).toContain("pyproject.toml");
-  expect(readEnvironmentFolder(name, PROJECT).problems).toEqual([]);
-});
+// Lab tests that run at the same time make folders of their own.
+test.each(lockNames(PROJECT).filter((name) => !name.startsWith("tmp-")))(
+  "environments/%s has no problems",
+  (name) => {
+    expect(readdirSync(path.join(PROJECT, "environments", name))).toContain("pyproject.toml");
+    expect(readEnvironmentFolder(name, PROJECT).problems).toEqual([]);
+  },
+);

@@ -178,6 +178,7 @@ describe("fetch", () => {
   });
 
   test("two runs at once bring each file once", async () => {
+    index.fault = () => "slow";
     const wanted = list();
     const outcomes = await Promise.all([fetchFrom(wanted), fetchFrom(wanted)]);
     expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);

@@ -28,7 +28,7 @@ export interface IndexFile {
 }
 
 /** How one request for a file goes wrong. */
-export type Fault = { status: number; retryAfter?: number } | "cut" | "corrupt" | undefined;
+export type Fault = { status: number; retryAfter?: number } | "cut" | "corrupt" | "slow" | undefined;
 
 /** What was made already, by its description. */
 const MADE = new Map<string, { folder: string; names: string[] }>();
@@ -142,6 +142,7 @@ export class PackageIndex {
         : { "Content-Range": `bytes ${start}-${start + part.length - 1}/${file.bytes}` }),
     });
     if (request.method === "HEAD") return void response.end();
+    if (fault === "slow") return void setTimeout(() => response.end(part), 1500);
     if (fault !== "cut") return void response.end(part);
     response.write(part.subarray(0, Math.floor(part.length / 2)), () => response.destroy());
   }

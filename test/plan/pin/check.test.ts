@@ -148,7 +148,11 @@ test("no lock is in order only where missing.txt says why; both at once are not"
   ]);
 });
 
-test.each(lockNames(PROJECT))("pins and lock of environments/%s agree", (name) => {
-  const problems = pinProblems(readEnvironmentFolder(name, PROJECT), readWheelRecipes(name, PROJECT));
-  expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
-});
+// Lab tests that run at the same time make folders of their own.
+test.each(lockNames(PROJECT).filter((name) => !name.startsWith("tmp-")))(
+  "pins and lock of environments/%s agree",
+  (name) => {
+    const problems = pinProblems(readEnvironmentFolder(name, PROJECT), readWheelRecipes(name, PROJECT));
+    expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+  },
+);
