@@ -78,28 +78,28 @@ const wheels = plan.wheels.map((wheel) => {
   return { environment: wheel.environment, last };
 });
 
-const environments = Object.fromEntries(
-  plan.environments.map((environment) => {
-    const container = entry(containers, environment.container);
-    return [
-      environment.name,
-      new MlEnv(environment.name, {
-        context,
-        plan: environment,
-        after: [
-          container.last,
-          ...wheelhouse,
-          ...wheels.filter((wheel) => wheel.environment === environment.name).map((wheel) => wheel.last),
-          // Its services find the compiler in CUDA_HOME.
-          ...toolkits
-            .filter((toolkit) => toolkit.container === environment.container)
-            .map((toolkit) => toolkit.last),
-        ],
-        deletedWith: container.container,
-      }),
-    ];
-  }),
-);
+const environments: Record<string, MlEnv> = {};
+for (const environment of plan.environments) {
+  const container = entry(containers, environment.container);
+  // The one that is shared stands before those that link to it.
+  const share =
+    environment.sharedFrom === undefined ? undefined : entry(environments, environment.sharedFrom).shared;
+  environments[environment.name] = new MlEnv(environment.name, {
+    context,
+    plan: environment,
+    after: [
+      container.last,
+      ...wheelhouse,
+      ...(share === undefined ? [] : [share]),
+      ...wheels.filter((wheel) => wheel.environment === environment.name).map((wheel) => wheel.last),
+      // Its services find the compiler in CUDA_HOME.
+      ...toolkits
+        .filter((toolkit) => toolkit.container === environment.container)
+        .map((toolkit) => toolkit.last),
+    ],
+    deletedWith: container.container,
+  });
+}
 
 const services = plan.services.map(
   (service) =>

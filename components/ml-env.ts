@@ -18,7 +18,10 @@ export interface MlEnvArgs {
 export class MlEnv extends pulumi.ComponentResource {
   /** Content address of the environment in use. */
   public readonly digest: pulumi.Output<string>;
+  /** Ready for the services of its container. */
   public readonly last: pulumi.Resource;
+  /** Ready for other containers; undefined where no other has the same environment. */
+  public readonly shared: pulumi.Resource | undefined;
 
   constructor(name: string, args: MlEnvArgs, options?: pulumi.ComponentResourceOptions) {
     super(componentToken("MlEnv"), name, {}, options);
@@ -28,6 +31,14 @@ export class MlEnv extends pulumi.ComponentResource {
       deletedWith: args.deletedWith,
     });
     this.last = built;
+    this.shared =
+      args.plan.share === undefined
+        ? undefined
+        : new RemoteStep(args.context, args.plan.share, {
+            parent: this,
+            dependsOn: [built],
+            deletedWith: args.deletedWith,
+          });
     this.digest = built.fact("digest");
     this.registerOutputs({ digest: this.digest });
   }

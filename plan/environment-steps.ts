@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { readEnvironmentFolder } from "../config/environment-folder";
 import { UNKNOWN, type EnvironmentConfig, type StackConfig } from "../config/schema";
 import { scriptText, shortDigest } from "./script";
+import { shareEnvironments } from "./shared-environments";
 import { inContainer, step, type Step } from "./step";
 import { wheelDigests } from "./wheel-steps";
 import { fileList, filesOfLock } from "./wheelhouse-steps";
@@ -18,6 +19,10 @@ export interface EnvironmentPlan {
   /** The folder that the link must point to. */
   readonly target: string;
   readonly step: Step;
+  /** Copies it to the host's wheelhouse for other containers, where some have the same environment. */
+  readonly share?: Step;
+  /** Name of the environment whose share it links to instead of building. */
+  readonly sharedFrom?: string;
 }
 
 const ROOT = "/opt/proxmox-gpu-stack/environments";
@@ -98,7 +103,8 @@ function planEnvironment(
 }
 
 export function planEnvironments(config: StackConfig, projectDirectory: string): EnvironmentPlan[] {
-  return Object.entries(config.environments).map(([name, environment]) =>
+  const plans = Object.entries(config.environments).map(([name, environment]) =>
     planEnvironment(config, name, environment, projectDirectory),
   );
+  return shareEnvironments(config, plans);
 }

@@ -76,7 +76,7 @@ export function allSteps(plan: StackPlan): Step[] {
     ),
     ...plan.toolkits.map((toolkit) => toolkit.step),
     ...plan.wheels.flatMap(({ step, share }) => (share === undefined ? [step] : [step, share])),
-    ...plan.environments.map((environment) => environment.step),
+    ...plan.environments.flatMap(({ step, share }) => (share === undefined ? [step] : [step, share])),
     ...plan.services.map((service) => service.step),
   ];
 }

@@ -1,12 +1,14 @@
 # Build a Python environment from a hashed lock at a content address beside the running one, smoke-test it, and switch
 # to it by one rename. The build is a unit of its own; a failed one leaves the running environment as it is. With a
-# wheelhouse (mounted at /wheelhouse) no network is used.
+# wheelhouse (mounted at /wheelhouse) no network is used. One that another container of the host has built and shared is
+# linked instead; where that cannot be, it is built.
 #
-# uses: step files packages download long-work environments
+# uses: step files packages download long-work environments shared-environment
 # arguments: name, path (the link that services use), digest (content address), python (version), lock (its name),
 #            packages=NAME,… (optional, Debian packages that its programs need),
 #            interpreter=VERSION:SHA256:URL (optional, a pinned one), wheels=DIGEST,… (optional, built from source),
-#            index (optional package index), keep (how many earlier ones stay)
+#            index (optional package index), shared=NAME (optional, the environment whose share is to be linked),
+#            keep (how many earlier ones stay)
 # texts: requirements (the lock), uv (the lock of uv itself), files (the wheelhouse's list; without it packages come from
 #        the index), smoke-test (JSON), ml-env-build (the worker), ml-env-smoke-test.py, cuda-architectures.py (optional)
 # facts: digest, path, target, kept
@@ -18,7 +20,16 @@ target() {
 }
 
 complete() {
-  [[ -e $(target)/.complete ]]
+  [[ -e $(target)/.complete ]] || return 1
+  ! linked || shared_is_sound "$(shared_folder)"
+}
+
+linked() {
+  [[ -L $(target)/.shared ]]
+}
+
+shared_folder() {
+  printf '/wheelhouse/environments/%s' "$(argument digest)"
 }
 
 offline() {
@@ -49,6 +60,8 @@ site_packages() {
 # came or went, and files that were written since. An environment of before this was recorded is not looked into.
 changed_packages() {
   local site record
+  # What is shared cannot be written to from here; whether it is whole was seen already.
+  ! linked || return 0
   site=$(site_packages)
   record=$(target)/.packages
   [[ -e $record ]] || return 0
@@ -82,7 +95,11 @@ step_check() {
   missing=$(missing_packages | paste -sd' ' -)
   [[ -z $missing ]] || differs "packages that environment $(argument name) needs are not installed: $missing"
   if ! complete; then
-    differs "environment $(argument name) $(argument digest) is not built"
+    if linked; then
+      differs "the shared environment $(shared_folder) is gone or not as it was copied"
+    else
+      differs "environment $(argument name) $(argument digest) is not built"
+    fi
   else
     while IFS= read -r line; do
       differs "package $line"
@@ -150,10 +167,11 @@ put_inputs() {
   put_text "$folder/interpreter" 644 "$2"
 }
 
-# build [REINSTALL]: builds the environment, or puts these packages of a complete one back.
+# build [REINSTALL [SHARE]]: builds the environment, puts these packages of a complete one back, or links to a shared one.
 build() {
-  local inputs interpreter="" what="building"
+  local inputs interpreter="" what="building" share=${2:-}
   [[ -z ${1:-} ]] || what="putting packages back in"
+  [[ -z $share ]] || what="linking to $share as"
   inputs=/var/lib/proxmox-gpu-stack/environments/$(argument name)
   if [[ -n $(argument interpreter "") ]]; then
     interpreter=$(pinned_interpreter)
@@ -162,8 +180,13 @@ build() {
   fi
   put_inputs "$inputs" "$interpreter"
   say "$what environment $(argument name) $(argument digest) from lock $(argument lock)"
-  long_work "environment-$(argument name)" "$(argument digest)${1:+ $1}" 240 \
-    "$inputs/ml-env-build" "$inputs" "$(target)" "$(argument python)" "$(argument index "")" "$(argument wheels "")" "${1:-}" && return 0
+  long_work "environment-$(argument name)" "$(argument digest)${1:+ $1}${share:+ shared}" 240 \
+    "$inputs/ml-env-build" "$inputs" "$(target)" "$(argument python)" "$(argument index "")" "$(argument wheels "")" "${1:-}" "$share" && return 0
+  if [[ -n $share ]]; then
+    say "the shared environment is of no use here, so that it is built: $(sed -n 1p "$inputs/problem" 2>/dev/null)"
+    build
+    return
+  fi
   if [[ -s $inputs/problem ]]; then
     fail "environment $(argument name) from lock $(argument lock) could not be built, the one in use is untouched: $(sed -n 1p "$inputs/problem")" \
       "$(sed -n 2p "$inputs/problem")"
@@ -193,13 +216,25 @@ repair() {
   build "$(printf '%s\n' "${changed[@]%% *}" | paste -sd, -)"
 }
 
+# usable_share: the folder that another container's environment was shared in; nothing, and why, when there is none.
+usable_share() {
+  [[ -n $(argument shared "") ]] || return 0
+  if [[ ! -e $(shared_folder)/.complete ]]; then
+    say "environment $(argument shared) is not shared: $(shared_folder) is not there, so that it is built here too"
+  elif ! shared_is_sound "$(shared_folder)"; then
+    say "$(shared_folder) is not as it was copied, so that the environment is built here too; ./stack drift STACK --repair copies it again"
+  else
+    shared_folder
+  fi
+}
+
 step_apply() {
   local missing changed
   mapfile -t missing < <(missing_packages)
   ((${#missing[@]} == 0)) || install_packages "${missing[@]}"
   install -d -m 755 "$STORE" "$ROOT" "$(environments)"
   if ! complete; then
-    build
+    build "" "$(usable_share)"
   else
     mapfile -t changed < <(changed_packages)
     ((${#changed[@]} == 0)) || repair "${changed[@]}"

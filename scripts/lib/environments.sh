@@ -16,9 +16,12 @@ current() {
   [[ $found != "$(environments)"/* ]] || printf '%s' "${found##*/}"
 }
 
-# kept: digests of the complete environments, the last used first.
+# kept: digests of the complete environments, the last used first. One with links to a share that is gone is none.
 kept() {
-  find "$(environments)" -mindepth 2 -maxdepth 2 -name .complete -printf '%T@ %h\n' 2>/dev/null | sort -rn | sed 's#.*/##'
+  find "$(environments)" -mindepth 2 -maxdepth 2 -name .complete -printf '%T@ %h\n' 2>/dev/null | sort -rn |
+    while read -r _ folder; do
+      [[ -L $folder/.shared && ! -e $folder/.shared ]] || printf '%s\n' "${folder##*/}"
+    done
 }
 
 # switch_to DIGEST: one rename. The time of .complete says when an environment was last put into use.
@@ -30,16 +33,21 @@ switch_to() {
   mv -T "$next" "$(argument path)"
 }
 
-# in_use FOLDER: does a service's record name it, a link point to it, or a process have files of it?
+# in_use FOLDER: does a service's record name it, a link point to it, or a process have files of it? The files of one that
+# is shared lie elsewhere.
 in_use() {
-  local found
+  local found folder folders=("$1")
+  [[ ! -L $1/.shared ]] || folders+=("$(dirname "$(readlink "$1/.shared")")")
   grep -qs "$1" "$RECORDS"/*/environment && return 0
   [[ $(readlink "$(argument path)" 2>/dev/null) != "$1" ]] || return 0
-  # Processes that end meanwhile make these fail; only what they print counts.
-  found=$(grep -lsF -- "$1/" /proc/[0-9]*/maps /proc/[0-9]*/cmdline || true)
-  [[ -z $found ]] || return 0
-  found=$(find /proc/[0-9]*/fd /proc/[0-9]*/cwd /proc/[0-9]*/exe \( -lname "$1" -o -lname "$1/*" \) -print -quit 2>/dev/null || true)
-  [[ -n $found ]]
+  for folder in "${folders[@]}"; do
+    # Processes that end meanwhile make these fail; only what they print counts.
+    found=$(grep -lsF -- "$folder/" /proc/[0-9]*/maps /proc/[0-9]*/cmdline || true)
+    [[ -z $found ]] || return 0
+    found=$(find /proc/[0-9]*/fd /proc/[0-9]*/cwd /proc/[0-9]*/exe \( -lname "$folder" -o -lname "$folder/*" \) -print -quit 2>/dev/null || true)
+    [[ -z $found ]] || return 0
+  done
+  return 1
 }
 
 # remove_old KEEP: takes away what is half built, and complete ones beyond the newest KEEP that nobody uses.
@@ -57,6 +65,8 @@ remove_old() {
     fi
   done < <(kept)
   find "$(environments)" -mindepth 1 -maxdepth 1 -type d ! -exec test -e '{}/.complete' \; -exec rm -rf {} +
+  # With -L, a link that has no target is still one.
+  find -L "$(environments)" -mindepth 2 -maxdepth 2 -name .shared -type l -printf '%h\n' 2>/dev/null | xargs -r rm -rf
   [[ -z $removed ]] || prune_packages
 }
 
