@@ -16,11 +16,27 @@ function bothEnabled(name: string, other: string): Problem {
   );
 }
 
+/** A stack's own units are told apart by `enabled` and `conflictsWith`; their files are the stack's to write. */
+function replacedProblems(view: View, name: string, replaces: string | undefined): Problem[] {
+  const owner = entriesOf(view.services).find(([other]) => `sglang-${other}.service` === replaces);
+  if (replaces === undefined || owner === undefined) return [];
+  const message =
+    owner[0] === name
+      ? "is this service's own unit: its file would be overwritten, and nothing could be put back"
+      : `is the unit of the service ${owner[0]} of this stack`;
+  const fix =
+    owner[0] === name
+      ? `give this service another name, so that its unit has another one`
+      : `take the key out; ${NAMESPACE}:services.${name}.conflictsWith names services of the stack`;
+  return [problemAt("replaces-own-unit", ["services", name, "replaces"], replaces, message, fix)];
+}
+
 /** Two services of one container may share cards or a port only when one ends the other; then one of them runs. */
 export function pairProblems(view: View): Problem[] {
   const problems: Problem[] = [];
   const services = entriesOf(view.services);
   for (const [index, [name, service]] of services.entries()) {
+    problems.push(...replacedProblems(view, name, service.replaces));
     for (const [other, otherService] of services.slice(0, index)) {
       const container = containerOf(view, service);
       if (container === undefined || container !== containerOf(view, otherService)) continue;

@@ -192,6 +192,7 @@ export function planServices(
           user: service.user,
           home: paths.home,
           enabled: String(service.enabled),
+          ...(service.replaces === undefined ? {} : { replaces: service.replaces }),
           // The server's arguments, so that a preview shows which one changed.
           arguments: plan.args.join(" "),
         },

@@ -178,6 +178,13 @@ const service = z
       .array(entryName)
       .default([])
       .describe("Names of services that use the same cards: starting one stops the other."),
+    replaces: text(/^[A-Za-z0-9:_.@-]+\.service$/, "the name of a unit such as sglang.service")
+      .optional()
+      .describe(
+        "Unit in the container, made by hand, that this service takes the place of. It is stopped right before this one first starts, started " +
+          "again when this one fails its first health gate, and disabled once this one has passed it; its file stays. Default: none.",
+      )
+      .meta({ examples: ["sglang.service"] }),
     acknowledge: z
       .array(acknowledgement)
       .default([])

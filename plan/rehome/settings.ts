@@ -31,6 +31,7 @@ const REFERENCES = [
   "conflictsWith",
   "tensorParallel",
   "enabled",
+  "replaces",
   "acknowledge",
 ];
 

@@ -155,6 +155,25 @@ test.each<[string, (keys: Keys) => void, string, string, RegExp]>([
     /itself/,
   ],
   [
+    "a hand-made unit of the name of its own",
+    set("services.chat.replaces", "sglang-chat.service"),
+    "replaces-own-unit",
+    "services.chat.replaces",
+    /its file would be overwritten/,
+  ],
+  [
+    "a hand-made unit of the name of another service's",
+    (keys) => {
+      keys["services"] = {
+        chat: service({ replaces: "sglang-talk.service" }),
+        talk: service({ enabled: false, conflictsWith: ["chat"] }),
+      };
+    },
+    "replaces-own-unit",
+    "services.chat.replaces",
+    /of the service talk/,
+  ],
+  [
     "a service on cards of another container",
     set("containers.ml.gpus", ["left"]),
     "gpu-not-in-container",

@@ -30,3 +30,18 @@ describe("a service that is not enabled", () => {
     expect(files("kimi")).toContain("/etc/systemd/system/sglang-NAME.service");
   });
 });
+
+describe("a service that takes the place of a hand-made unit", () => {
+  test("tells its step which, and restarts for nothing of it", () => {
+    const config = loadStackFile(path.join(PROJECT_DIRECTORY, "Pulumi.kpro6.yaml"));
+    const qwen = config.services["qwen"];
+    if (qwen === undefined) throw new Error("kpro6 has no qwen");
+    const replacing = { ...config.services, qwen: { ...qwen, replaces: "llm.service" } };
+    const args = service(planStack({ ...config, services: replacing }, PROJECT_DIRECTORY), "qwen").step.args;
+    expect(args["replaces"]).toBe("llm.service");
+    expect({ ...args, replaces: undefined }).toEqual({
+      ...service(kpro6(), "qwen").step.args,
+      replaces: undefined,
+    });
+  });
+});
