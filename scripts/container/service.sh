@@ -2,12 +2,12 @@
 # the gate, the last good files and environment come back and serve again; a first one that fails is left stopped.
 # A service that is not enabled gets its files only, and is stopped when it runs.
 #
-# uses: step files packages inference-service
+# uses: step files packages inference-service replaced-unit
 # arguments: name, unit, python (interpreter of its environment), environment (the link), target (what it must point
 #            to), restart=DIGEST (of all that a running process was started with), gate=DIGEST (of that and of the gate's
 #            specification), spec (path of the gate's specification), user (account that runs it; may be root),
 #            home (its folder for caches), enabled=true|false, arguments (of the server: shown in previews, used through
-#            the unit)
+#            the unit), replaces (optional, a hand-made unit that this one takes the place of)
 # secrets: serviceApiKey (optional)
 # texts: every file of the service under its absolute path
 # facts: mainPid, healthy
@@ -73,6 +73,7 @@ check_running() {
   [[ $(property ActiveState) == active ]] || differs "$(unit) is $(property ActiveState)"
   [[ $(recorded running) == "$(wanted_running)" ]] || differs "$(unit) was not started with what is declared"
   [[ $(recorded good) == "$(argument gate)" ]] || differs "$(unit) has not passed its health gate"
+  check_replaced
 }
 
 check_stopped() {
@@ -175,6 +176,9 @@ give_up() {
   systemctl disable --quiet "$(unit)" 2>/dev/null || true
   systemctl stop "$(unit)" || true
   rm -f "$(record)/running"
+  if bring_replaced_back; then
+    fail "$cause" "$(replaced) was started again; correct the stack and run \`up\`"
+  fi
   fail "$cause" "the service is stopped, nothing restarts behind your back; correct the stack and run \`up\`"
 }
 
@@ -206,6 +210,7 @@ step_apply() {
 
 run_service() {
   local timer
+  stop_replaced
   if [[ $(property ActiveState) != active || $(recorded running) != "$(wanted_running)" ]]; then
     put_text "$(record)/running" 600 "$(wanted_running)"
     start_service || give_up "$(start_problem)"
@@ -213,6 +218,7 @@ run_service() {
   say "waiting for $(unit) to pass its health gate"
   pass_gate || give_up "$(unit) does not pass its health gate: $GATE_REASONS"
   systemctl enable --quiet "$(unit)"
+  retire_replaced
   while IFS= read -r timer; do
     systemctl enable --quiet --now "$timer"
   done < <(timers)
