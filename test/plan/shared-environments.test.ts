@@ -109,7 +109,7 @@ describe("nothing is shared, and every step is as without sharing,", () => {
 
   it("for locks that nobody has made yet", () => {
     const { config, environments } = plan(() => undefined);
-    const unknown = environments.map(({ share: _, ...rest }) => ({ ...rest, digest: UNKNOWN }));
+    const unknown = environments.map((plan) => ({ ...plan, share: undefined, digest: UNKNOWN }));
     expect(shareEnvironments(config, unknown)).toEqual(unknown);
   });
 });
