@@ -45,11 +45,6 @@ export function shareEnvironments(config: StackConfig, plans: readonly Environme
     if (shared.some(({ first }) => first === plan))
       return { ...plan, share: shareStep(config, wheelhouse.path, plan, wanted) };
     const from = shared.find(({ others }) => others.includes(plan))?.first.name;
-    if (from === undefined) return plan;
-    return {
-      ...plan,
-      sharedFrom: from,
-      step: { ...plan.step, args: { ...plan.step.args, shared: from } },
-    };
+    return from === undefined ? plan : { ...plan, sharedFrom: from };
   });
 }

@@ -7,8 +7,7 @@
 # arguments: name, path (the link that services use), digest (content address), python (version), lock (its name),
 #            packages=NAME,… (optional, Debian packages that its programs need),
 #            interpreter=VERSION:SHA256:URL (optional, a pinned one), wheels=DIGEST,… (optional, built from source),
-#            index (optional package index), shared=NAME (optional, the environment whose share is to be linked),
-#            keep (how many earlier ones stay)
+#            index (optional package index), keep (how many earlier ones stay)
 # texts: requirements (the lock), uv (the lock of uv itself), files (the wheelhouse's list; without it packages come from
 #        the index), smoke-test (JSON), ml-env-build (the worker), ml-env-smoke-test.py, cuda-architectures.py (optional)
 # facts: digest, path, target, kept
@@ -216,15 +215,14 @@ repair() {
   build "$(printf '%s\n' "${changed[@]%% *}" | paste -sd, -)"
 }
 
-# usable_share: the folder that another container's environment was shared in; nothing, and why, when there is none.
+# usable_share: the folder that another container's environment was shared in; nothing when there is none, or none that is whole.
 usable_share() {
-  [[ -n $(argument shared "") ]] || return 0
-  if [[ ! -e $(shared_folder)/.complete ]]; then
-    say "environment $(argument shared) is not shared: $(shared_folder) is not there, so that it is built here too"
-  elif ! shared_is_sound "$(shared_folder)"; then
-    say "$(shared_folder) is not as it was copied, so that the environment is built here too; ./stack drift STACK --repair copies it again"
-  else
+  if [[ ! -e $(shared_folder) ]]; then
+    return
+  elif shared_is_sound "$(shared_folder)"; then
     shared_folder
+  else
+    say "$(shared_folder) is not as it was copied, so that the environment is built here too; ./stack drift STACK --repair copies it again"
   fi
 }
 

@@ -161,13 +161,7 @@ describe("the check of an environment that is shared", () => {
       "/wheelhouse/environments",
       sandbox.path("house/environments"),
     );
-    const args = [
-      "mode=check",
-      "name=env",
-      `digest=${DIGEST}`,
-      `path=${sandbox.path("link")}`,
-      "shared=first",
-    ];
+    const args = ["mode=check", "name=env", `digest=${DIGEST}`, `path=${sandbox.path("link")}`];
     const libraries = [
       "step",
       "files",

@@ -140,6 +140,8 @@ describe("altering one patch", () => {
       "update ml-env-lab-kernel-share",
       "update ml-env-environment",
       "update qwen-service",
+      // No other container has the same environment any more.
+      "delete ml-env-share",
     ]);
     expect(stack.pulumi("preview", "--diff").output).toMatch(/01-import-without-fa3\.patch:[0-9a-f]{12}/);
     choose("kernel-wheel-lab");
