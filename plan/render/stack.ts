@@ -3,6 +3,7 @@ import type { StackConfig } from "../../config/schema";
 import { allSteps, type StackPlan } from "../stack";
 import { servicePaths } from "../unit/paths";
 import { renderContainerConfiguration } from "./container-conf";
+import { renderMonitoring } from "./monitoring";
 import { renderSteps } from "./steps";
 import { renderTopology } from "./topology";
 
@@ -10,6 +11,7 @@ import { renderTopology } from "./topology";
 export const RENDERED_ENTRIES = [
   "containers",
   "env",
+  "monitoring",
   "specifications",
   "steps.md",
   "topology.md",
@@ -38,6 +40,7 @@ export function renderStack(config: StackConfig, plan: StackPlan): Record<string
   return {
     ...(Object.fromEntries(containers) as Record<string, string>),
     ...serviceFiles(plan),
+    ...renderMonitoring(config, plan),
     "steps.md": renderSteps(config.source, allSteps(plan)),
     "topology.md": renderTopology(config, plan),
   };

@@ -3,8 +3,8 @@
 /** Python packages that units and steps use (`sglang_probe`). */
 export const LIBRARY = "/usr/local/lib/proxmox-gpu-stack";
 
-/** Where repeated probes keep their state. */
-const PROBE_DIRECTORY = "/var/lib/proxmox-gpu-stack/probe";
+/** Where repeated probes keep their state and its textfile metrics. */
+export const PROBE_DIRECTORY = "/var/lib/proxmox-gpu-stack/probe";
 
 const UNITS = "/etc/systemd/system";
 

@@ -26,6 +26,11 @@ class Probe(support.ProbeTestCase):
         self.assertIn('sglang_probe_healthy{service="qwen",environment="ab12"} 1\n', text)
         for name in ("sglang_probe_duration_seconds", "sglang_probe_timestamp_seconds"):
             self.assertRegex(text, rf'(?m)^{name}{{service="qwen",environment="ab12"}} \d')
+        self.assertIn('sglang_probe_state{service="qwen",environment="ab12",state="healthy"} 1\n', text)
+        self.assertEqual(text.count("\nsglang_probe_state{"), 6)
+        self.assertRegex(
+            text, r'(?m)^proxmox_gpu_stack_environment_info{service="qwen",environment="ab12",.*unit="sglang-qwen.service"} 1$'
+        )
         self.assertEqual(metrics.stat().st_mode & 0o777, 0o644)
         self.assertEqual(json.loads((self.folder / "state" / "qwen.json").read_text()), report)
         self.assertEqual([path.name for path in metrics.parent.iterdir()], ["qwen.prom"])
@@ -35,7 +40,11 @@ class Probe(support.ProbeTestCase):
         metrics = self.folder / "qwen.prom"
         code, report = self.probe(service, "--metrics-file", str(metrics))
         self.assertEqual((code, report["state"]), (1, "degenerate"))
-        self.assertIn('sglang_probe_healthy{service="qwen"} 0\n', metrics.read_text())
+        text = metrics.read_text()
+        self.assertIn('sglang_probe_healthy{service="qwen"} 0\n', text)
+        self.assertIn('sglang_probe_state{service="qwen",state="degenerate"} 1\n', text)
+        self.assertIn('sglang_probe_state{service="qwen",state="healthy"} 0\n', text)
+        self.assertNotIn("environment_info", text)
         self.assertIn("sentence-loop", report["reasons"][0])
         self.assertEqual(self.asked_of_systemd(), [])
 

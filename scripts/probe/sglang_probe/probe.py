@@ -16,6 +16,7 @@ from .questions import DEFAULT_QUESTIONS
 from .semantic import ask, ask_in_turn
 
 TIMEOUT_SECONDS = 300
+STATES = ("healthy", "degenerate", "limited", "unreachable", "starting", "stopped")
 SHORT = ("repeat", "reasoning")  # the two that are quick, and the field in which loops were seen
 
 
@@ -29,6 +30,8 @@ def run(spec, metrics_file=None, restart=False, max_restarts_per_hour=1):
         timestamp=int(started),
         durationSeconds=round(time.time() - started, 2),
         environmentDigest=spec.get("environmentDigest"),
+        release=spec.get("version"),
+        servedModelName=spec["servedModelName"],
         restarts=_recent(_previous(spec["stateFile"]), started),
     )
     if restart and result["state"] == "degenerate":
@@ -129,20 +132,34 @@ def _recent(previous, now):
 
 
 def metrics(result):
-    """The textfile for a node exporter: 1 only for a service that was judged and found healthy."""
-    labels = ",".join(
-        f'{name}="{_escape(value)}"'
-        for name, value in (("service", result["service"]), ("environment", result["environmentDigest"]))
-        if value is not None
-    )
+    """The textfile for a node exporter: healthy is 1 only for a service that was judged and found healthy."""
+    common = {"service": result["service"], "environment": result["environmentDigest"]}
     lines = []
     for name, text, value in (
         ("sglang_probe_healthy", "1 when the last semantic probe found healthy answers", int(result["healthy"])),
         ("sglang_probe_duration_seconds", "Duration of the last semantic probe", result["durationSeconds"]),
         ("sglang_probe_timestamp_seconds", "Start of the last semantic probe, Unix time", result["timestamp"]),
     ):
-        lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge", f"{name}{{{labels}}} {value}"]
+        lines += [*_head(name, text), _sample(name, common, value)]
+    name = "sglang_probe_state"
+    lines += _head(name, "1 for the state that the last semantic probe found, 0 for the others")
+    lines += [_sample(name, {**common, "state": state}, int(result["state"] == state)) for state in STATES]
+    if result["environmentDigest"] is not None:
+        name = "proxmox_gpu_stack_environment_info"
+        lines += _head(name, "Environment that the service was started from, by the digest of its content")
+        told = {"release": result["release"], "model": result["servedModelName"], "unit": result["unit"]}
+        lines.append(_sample(name, {**common, **told}, 1))
     return "\n".join(lines) + "\n"
+
+
+def _head(name, text):
+    return [f"# HELP {name} {text}", f"# TYPE {name} gauge"]
+
+
+def _sample(name, labels, value):
+    """One line; a label whose value nobody knows is left out."""
+    known = ",".join(f'{label}="{_escape(text)}"' for label, text in labels.items() if text is not None)
+    return f"{name}{{{known}}} {value}"
 
 
 def _escape(value):
