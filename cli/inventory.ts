@@ -44,19 +44,29 @@ export async function factsOf(target: SshTarget, step = inventoryStep()): Promis
   return facts;
 }
 
-/** `./stack inventory root@HOST [--json]`: what a host has, as a stack file with comments. */
-export async function inventory(target: string, options: InventoryOptions): Promise<ExitCode> {
-  const address = addressOf(target);
+/**
+ * The host that a command line names, `root@HOST`.
+ *
+ * @throws UsageError when it names none, or an option makes no sense
+ */
+export function hostTarget(host: string, options: InventoryOptions): SshTarget {
+  const address = addressOf(host);
   checkOptions(options);
-  const { identity, hostKey, json } = options;
+  const { identity, hostKey } = options;
+  return {
+    address,
+    ...(identity === undefined ? {} : { identity }),
+    ...(hostKey === undefined ? {} : { hostKey }),
+  };
+}
+
+/** `./stack inventory root@HOST [--json]`: what a host has, as a stack file with comments. */
+export async function inventory(host: string, options: InventoryOptions): Promise<ExitCode> {
+  const target = hostTarget(host, options);
   try {
-    const facts = await factsOf({
-      address,
-      ...(identity === undefined ? {} : { identity }),
-      ...(hostKey === undefined ? {} : { hostKey }),
-    });
+    const facts = await factsOf(target);
     process.stdout.write(
-      json === true ? `${JSON.stringify(facts, null, 2)}\n` : stackFileText(address, facts),
+      options.json === true ? `${JSON.stringify(facts, null, 2)}\n` : stackFileText(target.address, facts),
     );
     return EXIT.fine;
   } catch (error) {

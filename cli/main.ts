@@ -50,6 +50,25 @@ function build(finish: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("adopt <HOST>")
+    .description(
+      "hand-made containers with their services as a stack file, and what to run next; nothing changes there",
+    )
+    .requiredOption("--container <ID,…>", "ids of the containers")
+    .option(
+      "--out <FILE>",
+      "stack file to write, Pulumi.STACK.yaml, with the file for `pulumi import` beside it",
+    )
+    .option("--identity <FILE>", "private SSH key; default: the SSH agent and your own keys")
+    .option(
+      "--host-key <KEY>",
+      "public key that the host must have (ssh-ed25519 AAAA…); default: the one it shows",
+    )
+    .action(async (host: string, options: import("./adopt").AdoptOptions) => {
+      finish(await verb<typeof import("./adopt")>("adopt").adopt(host, options));
+    });
+
+  program
     .command("doctor <STACK>")
     .description("what would stop an `up` on the stack's host; nothing changes there")
     .option("--json", "print {findings: [{id, state, message, fix}]}")

@@ -2,6 +2,7 @@
 import { Document, isCollection, isMap, isPair, isScalar, type Pair } from "yaml";
 import { NAMESPACE } from "../../config/schema";
 import { cardsIn, cardsOf, isFree, usesNvidia, type Card } from "./cards";
+import type { Adopted, Block } from "../adopt/entries";
 import { existingContainer, proposedContainer, type ContainerBlock } from "./container-block";
 import { driverBlock } from "./driver-block";
 import type { HostFacts } from "./host-facts";
@@ -102,10 +103,15 @@ function entryText(block: ContainerBlock): string {
   return text(containerNode(block)).replace(/^containers:\n/, "");
 }
 
-/** Containers with cards as entries, the others as comments to be taken over by hand. */
-function containerBlocks(facts: HostFacts, cards: readonly Card[], storages: readonly Storage[]): string {
+/** Containers with cards (or those with the ids) as entries, the others as comments to be taken over by hand. */
+function containerBlocks(
+  facts: HostFacts,
+  cards: readonly Card[],
+  storages: readonly Storage[],
+  ids: readonly string[] | undefined,
+): string {
   const blocks = facts.containers.map((container) => ({
-    withCards: usesNvidia(container.configuration),
+    withCards: ids === undefined ? usesNvidia(container.configuration) : ids.includes(container.id),
     block: existingContainer(container, facts, cards),
   }));
   const withCards = blocks.filter((entry) => entry.withCards).map((entry) => entry.block);
@@ -155,12 +161,18 @@ function hostBlock(address: string, facts: HostFacts): string {
   );
 }
 
+/** A key whose entries are what was found in containers; nothing when there are none. */
+function foundKey(name: string, { value, notes }: Block): string[] {
+  return Object.keys(value).length > 0 || notes.length > 0 ? [key(name, value, notes)] : [];
+}
+
 /**
  * A stack file that describes a host as it is.
  *
  * @param address as the host was reached
+ * @param adopted containers to take over, with what is in them; without it, all that have cards
  */
-export function stackFileText(address: string, facts: HostFacts): string {
+export function stackFileText(address: string, facts: HostFacts, adopted?: Adopted): string {
   const cards = cardsOf(facts);
   const storages = parseStorages(facts.storages, facts.storageStatus, facts.node);
   const driver = driverBlock(facts);
@@ -173,7 +185,14 @@ export function stackFileText(address: string, facts: HostFacts): string {
       hostBlock(address, facts),
       key("driver", driver.value, driver.notes),
       gpuBlock(facts, cards),
-      containerBlocks(facts, cards, storages),
+      containerBlocks(facts, cards, storages, adopted?.ids),
+      ...(adopted === undefined
+        ? []
+        : [
+            ...foundKey("environments", adopted.environments),
+            ...foundKey("models", adopted.models),
+            ...foundKey("services", adopted.services),
+          ]),
     ].join("\n"),
   ].join("");
 }
