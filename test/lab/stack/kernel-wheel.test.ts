@@ -35,8 +35,12 @@ function failedUp(): string {
   return result.output;
 }
 
-/** Starts an `up` and resolves with its exit status. */
+/** What the unit that compiles prints. */
+const LOG = "/var/lib/proxmox-gpu-stack/work/wheel-lab-kernel.log";
+
+/** Starts an `up` that compiles and resolves with its exit status; the log of an earlier build is gone. */
 function startUp(): Promise<number | null> {
+  stack.inContainer(`rm -f ${LOG}`);
   const child = stack.startPulumi("up", "--yes", "--skip-preview");
   return new Promise((resolve) => child.on("exit", resolve));
 }
@@ -220,10 +224,7 @@ describe("a build that is cut off", () => {
     choose(variants.make(slow));
     const first = startUp();
     const unit = `pct exec 129 -- systemctl show -P InvocationID ${UNIT}`;
-    await until(
-      `pct exec 129 -- cat /var/lib/proxmox-gpu-stack/work/wheel-lab-kernel.log`,
-      /\[1\/8\] objects/,
-    );
+    await until(`pct exec 129 -- cat ${LOG}`, /\[1\/8\] objects/);
     const invocation = stack.onHost(unit);
     stack.tryOnHost(
       "systemd-run --quiet --on-active=3 systemctl start ssh; systemctl stop ssh; pkill -9 -x sshd",
@@ -233,7 +234,7 @@ describe("a build that is cut off", () => {
     const still = stack.tryOnHost(unit).output.trim();
     if (still !== "") expect(still).toBe(invocation);
     stack.deploy();
-    const log = stack.inContainer("cat /var/lib/proxmox-gpu-stack/work/wheel-lab-kernel.log");
+    const log = stack.inContainer(`cat ${LOG}`);
     expect(log.match(/compiling lab-kernel/g)).toHaveLength(1);
     expect(installed()).toContain("+pgs.");
     await expectAnswer();
@@ -247,10 +248,7 @@ describe("a build that is cut off", () => {
       }),
     );
     const first = startUp();
-    await until(
-      `pct exec 129 -- cat /var/lib/proxmox-gpu-stack/work/wheel-lab-kernel.log`,
-      /\[1\/8\] objects/,
-    );
+    await until(`pct exec 129 -- cat ${LOG}`, /\[1\/8\] objects/);
     stack.lab("reboot", "pve1");
     expect(await first).not.toBe(0);
     const { output } = stack.deploy();
