@@ -338,6 +338,11 @@ test("--help of every verb exits 0 and names its arguments", async () => {
     "explain",
     "judge",
     "describe-model",
+    "pin",
+    "drift",
+    "rollback",
+    "decommission",
+    "adopt",
   ]) {
     const { code, stdout } = await stack(verb, "--help");
     expect(code).toBe(0);
