@@ -40,7 +40,12 @@ interface Circumstances {
   readonly changed?: string;
 }
 
-/** Runs the step on a machine without cards of its own: they are told, and the records lie in the sandbox. */
+/**
+ * The step ends what is left of its unit wherever this machine's /proc shows it, the containers of a lab included: its unit
+ * has a name that no service has.
+ *
+ * Runs the step on a machine without cards of its own: they are told, and the records lie in the sandbox.
+ */
 function recover({
   probe = "degenerate",
   memory = "",
@@ -58,7 +63,7 @@ changed_files() { printf '${changed}'; }
 `;
   const args = [
     "name=qwen",
-    "unit=sglang-qwen.service",
+    "unit=sglang-of-nobody.service",
     "python=/bin/false",
     `environment=${sandbox.path("environment")}`,
     `spec=${sandbox.path("specification.json")}`,
@@ -74,16 +79,16 @@ const passedItsGate = () => sandbox.write("record/good-files/keep", "");
 
 describe("recovery of a service", () => {
   it("that never passed its gate is refused: up is what installs it", () => {
-    systemd({ "sglang-qwen.service": "failed" });
+    systemd({ "sglang-of-nobody.service": "failed" });
     const { status, stderr } = recover({});
     expect(status).toBe(1);
-    expect(stderr).toContain("sglang-qwen.service has never passed its health gate here");
+    expect(stderr).toContain("sglang-of-nobody.service has never passed its health gate here");
     expect(calls()).toBe("");
   });
 
   it("that is healthy touches nothing", () => {
     passedItsGate();
-    systemd({ "sglang-qwen.service": "active" });
+    systemd({ "sglang-of-nobody.service": "active" });
     const { status, json } = recover({ probe: "healthy" });
     expect({ status, ...json }).toMatchObject({ status: 0, changed: false, state: "healthy", holders: [] });
     expect(calls()).toBe("");
@@ -91,11 +96,11 @@ describe("recovery of a service", () => {
 
   it("only looks in mode check, and says what is wrong", () => {
     passedItsGate();
-    systemd({ "sglang-qwen.service": "active" });
+    systemd({ "sglang-of-nobody.service": "active" });
     const { json } = recover({ mode: "check", changed: "/etc/a.service\\n" });
     expect(json["differences"]).toEqual([
       "/etc/a.service is not as it was when the service passed its gate",
-      "the probe says that sglang-qwen.service is degenerate",
+      "the probe says that sglang-of-nobody.service is degenerate",
     ]);
     expect(calls()).toBe("");
   });
@@ -103,12 +108,12 @@ describe("recovery of a service", () => {
   it("is refused while a service runs that may not run beside it, before anything is stopped", () => {
     passedItsGate();
     systemd(
-      { "sglang-qwen.service": "failed", "sglang-kimi.service": "active" },
+      { "sglang-of-nobody.service": "failed", "sglang-kimi.service": "active" },
       "shutdown.target sglang-kimi.service",
     );
     const { status, stderr } = recover({});
     expect(status).toBe(1);
-    expect(stderr).toContain("sglang-kimi.service runs and may not run beside sglang-qwen.service");
+    expect(stderr).toContain("sglang-kimi.service runs and may not run beside sglang-of-nobody.service");
     expect(calls()).toBe("");
   });
 
@@ -117,13 +122,13 @@ describe("recovery of a service", () => {
     ["address", "0000:41:00.0"],
   ])("stops the unit and names a card, told by %s, whose memory somebody unseen has", (_how, cards) => {
     passedItsGate();
-    systemd({ "sglang-qwen.service": "failed" });
+    systemd({ "sglang-of-nobody.service": "failed" });
     const memory = `${CARD}, 00000000:41:00.0, 100\nGPU-of-others, 00000000:42:00.0, 5`;
     const { status, stderr } = recover({ memory, cards });
     expect(status).toBe(1);
     expect(stderr).toContain(
       `the cards are not free after 1 seconds: card ${cards} has 100 MiB free, 35988 are needed\n`,
     );
-    expect(calls()).toBe("stop sglang-qwen.service\n");
+    expect(calls()).toBe("stop sglang-of-nobody.service\n");
   });
 });
