@@ -77,11 +77,17 @@ function build(finish: (code: ExitCode) => void): Command {
     });
 
   program
-    .command("status <STACK>")
-    .description("how a stack is: host, GPUs, containers, services, last probes; nothing changes there")
-    .option("--json", "print {host, gpus, containers, services, problems: [{id, message, fix}]}")
-    .action(async (stack: string, options: { json?: boolean }) => {
-      finish(await verb<typeof import("./status")>("status").status(stack, options));
+    .command("status [STACK...]")
+    .description(
+      "how stacks are: hosts, GPUs, containers, services, last probes; nothing changes there; default: every stack in service",
+    )
+    .option("--watch [SECONDS]", "look again and again, until Ctrl-C; default: every 10 seconds")
+    .option(
+      "--json",
+      "print {stacks: [{stack, host, gpus, containers, services, problems} or {stack, error}]}; with --watch one line a look",
+    )
+    .action(async (stacks: string[], options: { json?: boolean; watch?: string | true }) => {
+      finish(await verb<typeof import("./status")>("status").status(stacks, options));
     });
 
   program

@@ -41,6 +41,8 @@ export interface RunOptions {
   readonly limitSeconds?: number;
   /** Gets the step's progress as it comes; without it progress is shown only in an error. */
   readonly show?: (text: string) => void;
+  /** Ends the connection when it is raised; the call is refused then. */
+  readonly signal?: AbortSignal;
 }
 
 const LIMIT_SECONDS = 180;
@@ -116,9 +118,15 @@ function execute(
   input: string | Readable,
   limitSeconds: number,
   show: RunOptions["show"],
+  signal: RunOptions["signal"],
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn("ssh", words, { stdio: "pipe", timeout: limitSeconds * 1000, env: process.env });
+    const child = spawn("ssh", words, {
+      stdio: "pipe",
+      timeout: limitSeconds * 1000,
+      env: process.env,
+      ...(signal === undefined ? {} : { signal }),
+    });
     const written = { stdout: "", stderr: "" };
     for (const stream of ["stdout", "stderr"] as const)
       child[stream].setEncoding("utf8").on("data", (text: string) => (written[stream] += text));
@@ -152,7 +160,7 @@ export async function runCommand(
   target: SshTarget,
   command: string,
   input: string | Readable,
-  { limitSeconds = LIMIT_SECONDS, show }: Pick<RunOptions, "limitSeconds" | "show"> = {},
+  { limitSeconds = LIMIT_SECONDS, show, signal }: Omit<RunOptions, "mode"> = {},
 ): Promise<Ended> {
   const folder = mkdtempSync(path.join(tmpdir(), "stack-ssh-"));
   try {
@@ -164,7 +172,7 @@ export async function runCommand(
       `root@${target.address}`,
       command,
     ];
-    const ended = await execute(words, input, limitSeconds, show);
+    const ended = await execute(words, input, limitSeconds, show, signal);
     if (ended.status === 255) throw sshProblem(target.address, ended.stderr);
     return ended;
   } finally {
@@ -180,11 +188,12 @@ export async function runCommand(
 export async function runStep(
   target: SshTarget,
   step: Step,
-  { mode = "check", limitSeconds = LIMIT_SECONDS, show }: RunOptions = {},
+  { mode = "check", limitSeconds = LIMIT_SECONDS, show, signal }: RunOptions = {},
 ): Promise<Record<string, unknown>> {
   const { status, stdout, stderr } = await runCommand(target, stepCommand(step, mode), stepInput(step), {
     limitSeconds,
     ...(show === undefined ? {} : { show }),
+    ...(signal === undefined ? {} : { signal }),
   });
   const result = status === 0 ? resultOf(stdout) : undefined;
   if (result !== undefined) return result;

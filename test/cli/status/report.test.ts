@@ -145,14 +145,16 @@ test("the gate is passed by what is declared, by something earlier, or by nothin
 });
 
 test("the text shows every part, and problems with their way out last", () => {
-  const text = statusText(report(withService({ state: "failed", environment: "/opt/x/0123456789ab" })));
+  const text = statusText([
+    { stack: "lab", report: report(withService({ state: "failed", environment: "/opt/x/0123456789ab" })) },
+  ]);
   expect(text).toMatch(/^pve1: kernel .*, up for .*, driver 580\.105\.08\n/);
   expect(text).toMatch(/│ a6000-0 .*\/dev\/nvidia0 .* MiB .*│ 129 /);
   expect(text).toMatch(/│ ml +│ 129 +│ running +│ 10\.77\.0\.129 +│/);
   expect(text).toMatch(/│ qwen +│ failed for .*│ 0123456789ab \(not as declared\) │/);
   expect(text.split("\n").slice(-2)).toEqual([
     "qwen: sglang-qwen.service is failed",
-    expect.stringMatching(/^ {2}fix: .*recover STACK qwen$/),
+    expect.stringMatching(/^ {2}fix: .*recover lab qwen$/),
   ]);
 });
 
