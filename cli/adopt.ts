@@ -12,7 +12,7 @@ import { entryNameOf } from "./inventory/container-block";
 import { parseGuest } from "./inventory/guest-configuration";
 import type { HostFacts } from "./inventory/host-facts";
 import { stackFileText } from "./inventory/stack-file";
-import { lookAt, SshError, type SshTarget } from "./remote/ssh";
+import { lookAt, type SshTarget } from "./remote/ssh";
 
 export interface AdoptOptions extends Omit<InventoryOptions, "json"> {
   /** Ids, comma between. */
@@ -67,28 +67,22 @@ export async function adopt(host: string, options: AdoptOptions): Promise<ExitCo
   const target = hostTarget(host, options);
   const ids = idsOf(options.container);
   if (options.out !== undefined) checkOut(options.out);
-  try {
-    const facts = await factsOf(target);
-    const contents = await contentsFrom(target, facts, ids);
-    const adopted = adoptedEntries(facts, contents, projectLocks(PROJECT_DIRECTORY));
-    const text = stackFileText(target.address, facts, adopted);
-    const out = options.out ?? `Pulumi.${facts.node}.yaml`;
-    const stack = path.basename(out).slice("Pulumi.".length, -".yaml".length);
-    const imported = path.join(path.dirname(out), `adopt-${stack}.json`);
-    if (options.out === undefined) process.stdout.write(text);
-    else {
-      const containers = ids.map((id) => ({ name: nameOf(facts, id), id }));
-      writeFileSync(out, text);
-      writeFileSync(imported, `${JSON.stringify(importFile(stack, facts.node, containers), null, 2)}\n`);
-      process.stderr.write(`written: ${out}, ${imported}\n\n`);
-    }
-    process.stderr.write(
-      adoptionReport(facts, contents, adopted, { stack, stackFile: out, importFile: imported }),
-    );
-    return EXIT.fine;
-  } catch (error) {
-    if (!(error instanceof SshError)) throw error;
-    process.stderr.write(`stack: ${error.message}\n`);
-    return error.exitCode;
+  const facts = await factsOf(target);
+  const contents = await contentsFrom(target, facts, ids);
+  const adopted = adoptedEntries(facts, contents, projectLocks(PROJECT_DIRECTORY));
+  const text = stackFileText(target.address, facts, adopted);
+  const out = options.out ?? `Pulumi.${facts.node}.yaml`;
+  const stack = path.basename(out).slice("Pulumi.".length, -".yaml".length);
+  const imported = path.join(path.dirname(out), `adopt-${stack}.json`);
+  if (options.out === undefined) process.stdout.write(text);
+  else {
+    const containers = ids.map((id) => ({ name: nameOf(facts, id), id }));
+    writeFileSync(out, text);
+    writeFileSync(imported, `${JSON.stringify(importFile(stack, facts.node, containers), null, 2)}\n`);
+    process.stderr.write(`written: ${out}, ${imported}\n\n`);
   }
+  process.stderr.write(
+    adoptionReport(facts, contents, adopted, { stack, stackFile: out, importFile: imported }),
+  );
+  return EXIT.fine;
 }

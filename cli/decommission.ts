@@ -13,6 +13,7 @@ import { runCommand, runStep, SshError, type SshTarget } from "./remote/ssh";
 import { stackTarget } from "./remote/stack-target";
 import { stackFileOf } from "./stack-argument";
 import { SecretError, stackNameOf } from "./stack-secrets";
+import { say } from "./say";
 
 export interface DecommissionOptions {
   readonly json?: boolean;
@@ -31,9 +32,6 @@ interface Subject {
   readonly plan: StackPlan;
 }
 
-const say = (text: string): void => {
-  process.stderr.write(`${text}\n`);
-};
 const show = (text: string): void => {
   process.stderr.write(text);
 };

@@ -9,10 +9,11 @@ import { driftReport, type DriftReport } from "./drift/report";
 import { driftText } from "./drift/text";
 import { EXIT, type ExitCode } from "./exit-codes";
 import { assess } from "./findings";
-import { runCommand, SshError, type SshTarget } from "./remote/ssh";
+import { runCommand, type SshTarget } from "./remote/ssh";
 import { stackTarget } from "./remote/stack-target";
 import { stackFileOf } from "./stack-argument";
-import { SecretError, secretOf } from "./stack-secrets";
+import { secretOf } from "./stack-secrets";
+import { say } from "./say";
 
 export interface DriftOptions {
   readonly json?: boolean;
@@ -61,10 +62,6 @@ const stopContainer = (target: SshTarget, vmId: number): Promise<void> =>
 const touchFiles = (target: SshTarget, paths: readonly string[]): Promise<void> =>
   act(target, `touch -c -- ${paths.map(shellWord).join(" ")}`, "damaged files cannot be marked");
 
-const say = (text: string): void => {
-  process.stderr.write(`${text}\n`);
-};
-
 /** `./stack drift STACK [--json] [--repair] [--hash]`: what is not as declared; without --repair nothing changes. */
 export async function drift(stack: string, options: DriftOptions): Promise<ExitCode> {
   const file = stackFileOf(stack);
@@ -77,51 +74,41 @@ export async function drift(stack: string, options: DriftOptions): Promise<ExitC
     say(`${source}: the host's address or key was not recorded; ./stack check ${stack} says how to`);
     return EXIT.problems;
   }
-  try {
-    const target: SshTarget = stackTarget(config, file);
-    const secrets = secretsOf(file, plan);
-    const look = async () => {
-      const begun = Date.now();
-      const looks = await lookAtAll(target, plan, { hash: options.hash === true, secrets });
-      return {
-        report: driftReport(config.host.node, plan, looks),
-        looks,
-        seconds: (Date.now() - begun) / 1000,
-      };
+  const target: SshTarget = stackTarget(config, file);
+  const secrets = secretsOf(file, plan);
+  const look = async () => {
+    const begun = Date.now();
+    const looks = await lookAtAll(target, plan, { hash: options.hash === true, secrets });
+    return {
+      report: driftReport(config.host.node, plan, looks),
+      looks,
+      seconds: (Date.now() - begun) / 1000,
     };
-    let seen = await look();
-    let repaired: string[] = [];
-    if (options.repair === true && seen.report.rows.length > 0) {
-      say(driftText(source, seen.report, seen.seconds));
-      repaired = await repair({
-        file,
-        config,
-        plan,
-        first: seen.report,
-        stop: (vmId) => stopContainer(target, vmId),
-        touch: (paths) => touchFiles(target, paths),
-        look: async () => (seen = await look()).report,
-      });
-    }
-    const { report, looks, seconds } = seen;
-    if (options.json === true) {
-      const times = Object.fromEntries(
-        looks.filter(({ kind }) => kind === "step").map(({ name, milliseconds }) => [name, milliseconds]),
-      );
-      process.stdout.write(
-        `${JSON.stringify({ ...report, repaired, seconds, milliseconds: times }, null, 2)}\n`,
-      );
-    } else {
-      process.stdout.write(`${driftText(source, report, seconds)}\n`);
-    }
-    return exitCode(report);
-  } catch (error) {
-    if (error instanceof RepairError) {
-      say(`stack: ${error.message}`);
-      return EXIT.problems;
-    }
-    if (!(error instanceof SshError) && !(error instanceof SecretError)) throw error;
-    say(`stack: ${error.message}`);
-    return error instanceof SshError ? error.exitCode : EXIT.problems;
+  };
+  let seen = await look();
+  let repaired: string[] = [];
+  if (options.repair === true && seen.report.rows.length > 0) {
+    say(driftText(source, seen.report, seen.seconds));
+    repaired = await repair({
+      file,
+      config,
+      plan,
+      first: seen.report,
+      stop: (vmId) => stopContainer(target, vmId),
+      touch: (paths) => touchFiles(target, paths),
+      look: async () => (seen = await look()).report,
+    });
   }
+  const { report, looks, seconds } = seen;
+  if (options.json === true) {
+    const times = Object.fromEntries(
+      looks.filter(({ kind }) => kind === "step").map(({ name, milliseconds }) => [name, milliseconds]),
+    );
+    process.stdout.write(
+      `${JSON.stringify({ ...report, repaired, seconds, milliseconds: times }, null, 2)}\n`,
+    );
+  } else {
+    process.stdout.write(`${driftText(source, report, seconds)}\n`);
+  }
+  return exitCode(report);
 }

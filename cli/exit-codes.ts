@@ -13,5 +13,19 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** A wrong command line: its message goes to standard error, the exit code is `EXIT.usage`. */
-export class UsageError extends Error {}
+/** What ends a verb: its message goes to standard error. Any other error ends it with `EXIT.problems`. */
+export class VerbError extends Error {
+  constructor(
+    message: string,
+    readonly exitCode: ExitCode,
+  ) {
+    super(message);
+  }
+}
+
+/** A wrong command line. */
+export class UsageError extends VerbError {
+  constructor(message: string) {
+    super(message, EXIT.usage);
+  }
+}

@@ -63,15 +63,9 @@ export function hostTarget(host: string, options: InventoryOptions): SshTarget {
 /** `./stack inventory root@HOST [--json]`: what a host has, as a stack file with comments. */
 export async function inventory(host: string, options: InventoryOptions): Promise<ExitCode> {
   const target = hostTarget(host, options);
-  try {
-    const facts = await factsOf(target);
-    process.stdout.write(
-      options.json === true ? `${JSON.stringify(facts, null, 2)}\n` : stackFileText(target.address, facts),
-    );
-    return EXIT.fine;
-  } catch (error) {
-    if (!(error instanceof SshError)) throw error;
-    process.stderr.write(`stack: ${error.message}\n`);
-    return error.exitCode;
-  }
+  const facts = await factsOf(target);
+  process.stdout.write(
+    options.json === true ? `${JSON.stringify(facts, null, 2)}\n` : stackFileText(target.address, facts),
+  );
+  return EXIT.fine;
 }

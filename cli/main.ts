@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { Command, CommanderError } from "commander";
 import { addEnvironmentCommands } from "./environment-commands";
-import { EXIT, UsageError, type ExitCode } from "./exit-codes";
+import { EXIT, VerbError, type ExitCode } from "./exit-codes";
 import { addReviewCommands } from "./review-commands";
 
 /** Loads the file of one verb when it is asked for: most verbs need a fraction of the program. */
@@ -218,7 +218,7 @@ export async function run(words: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
     const message = error instanceof Error ? error.message : String(error);
     process.stderr.write(`stack: ${message}\n`);
-    return error instanceof UsageError ? EXIT.usage : EXIT.problems;
+    return error instanceof VerbError ? error.exitCode : EXIT.problems;
   }
 }
 

@@ -22,6 +22,7 @@ import { lockText, recordLock, recordMissing, wheelhouseText } from "./pin/recor
 import { resolve, type Resolution } from "./pin/resolve";
 import { CommandError, installUv, localWheelhouse, machineIndex, workFolder } from "./pin/tools";
 import { fetchList, fileSize } from "./wheelhouse";
+import { say } from "./say";
 
 export interface PinOptions {
   /** Default package index. Default: the one of this machine. */
@@ -33,8 +34,6 @@ export interface PinOptions {
   /** Folder that holds `environments/`. Default: this project. */
   readonly projectDirectory?: string;
 }
-
-const say = (text: string) => process.stderr.write(`${text}\n`);
 
 /** Interpreter and sources as files of the wheelhouse; their sizes become known when they were fetched. */
 function archiveFiles({ python }: EnvironmentFolder, recipes: readonly WheelRecipe[]): ChosenFile[] {

@@ -6,7 +6,7 @@ import { assess } from "./findings";
 import { runStep, SshError, type SshTarget } from "./remote/ssh";
 import { stackTarget } from "./remote/stack-target";
 import { stackFileOf } from "./stack-argument";
-import { SecretError } from "./stack-secrets";
+import { say } from "./say";
 import type { Step } from "../plan/step";
 
 /** What a recovery found and did. */
@@ -29,10 +29,6 @@ interface Outcome {
 const LOOK_SECONDS = 600;
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
-const say = (text: string): void => {
-  process.stderr.write(`${text}\n`);
-};
-
 async function recoverOn(
   target: SshTarget,
   step: Step,
@@ -90,15 +86,9 @@ export async function recover(
   const found = planned(file, service);
   if (found === undefined) return EXIT.problems;
   const { config, step, unit } = found;
-  try {
-    const outcome = await recoverOn(stackTarget(config, file), step, { service, unit });
-    if (options.json === true) process.stdout.write(`${JSON.stringify(outcome, null, 2)}\n`);
-    else if (outcome.healthy)
-      say(`${unit}: ${outcome.recovered ? "healthy again" : "healthy, nothing was touched"}`);
-    return outcome.healthy ? EXIT.fine : EXIT.problems;
-  } catch (error) {
-    if (!(error instanceof SshError) && !(error instanceof SecretError)) throw error;
-    say(`stack: ${error.message}`);
-    return error instanceof SshError ? error.exitCode : EXIT.problems;
-  }
+  const outcome = await recoverOn(stackTarget(config, file), step, { service, unit });
+  if (options.json === true) process.stdout.write(`${JSON.stringify(outcome, null, 2)}\n`);
+  else if (outcome.healthy)
+    say(`${unit}: ${outcome.recovered ? "healthy again" : "healthy, nothing was touched"}`);
+  return outcome.healthy ? EXIT.fine : EXIT.problems;
 }

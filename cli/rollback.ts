@@ -7,10 +7,10 @@ import { rollbackStep } from "../plan/rollback-step";
 import type { Step } from "../plan/step";
 import { EXIT, UsageError, type ExitCode } from "./exit-codes";
 import { assess } from "./findings";
-import { runStep, SshError, type SshTarget } from "./remote/ssh";
+import { runStep, type SshTarget } from "./remote/ssh";
 import { stackTarget } from "./remote/stack-target";
 import { stackFileOf } from "./stack-argument";
-import { SecretError } from "./stack-secrets";
+import { say } from "./say";
 
 export interface RollbackOptions {
   /** Content address; default: the one that was in use before. */
@@ -29,10 +29,6 @@ interface Kept {
   readonly lastUsed: string;
   readonly current: boolean;
 }
-
-const say = (text: string): void => {
-  process.stderr.write(`${text}\n`);
-};
 
 function keptOf(facts: Record<string, unknown>): Kept[] {
   const lines = Array.isArray(facts["kept"]) ? facts["kept"].map(String) : [];
@@ -113,21 +109,15 @@ export async function rollback(stack: string, name: string, options: RollbackOpt
   if (found === undefined) return EXIT.problems;
   const { config, environment } = found;
   const step = rollbackStep(config, environment, options.to);
-  try {
-    const target = stackTarget(config, file);
-    const only = options.list === true;
-    const facts = only ? await runStep(target, step) : await roll(target, step, name, options.to);
-    if (facts === undefined) return EXIT.problems;
-    if (only || options.json === true) print(facts, options.json === true);
-    const now = keptOf(facts).find(({ current }) => current);
-    if (!only && now !== undefined) {
-      say(`${name} is ${now.digest} (lock ${now.lock}), switched in ${String(facts["switchMs"])} ms`);
-      say(wayToStay(config, environment, now));
-    }
-    return EXIT.fine;
-  } catch (error) {
-    if (!(error instanceof SshError) && !(error instanceof SecretError)) throw error;
-    say(`stack: ${error.message}`);
-    return error instanceof SshError ? error.exitCode : EXIT.problems;
+  const target = stackTarget(config, file);
+  const only = options.list === true;
+  const facts = only ? await runStep(target, step) : await roll(target, step, name, options.to);
+  if (facts === undefined) return EXIT.problems;
+  if (only || options.json === true) print(facts, options.json === true);
+  const now = keptOf(facts).find(({ current }) => current);
+  if (!only && now !== undefined) {
+    say(`${name} is ${now.digest} (lock ${now.lock}), switched in ${String(facts["switchMs"])} ms`);
+    say(wayToStay(config, environment, now));
   }
+  return EXIT.fine;
 }

@@ -9,10 +9,10 @@ import type { Step } from "../plan/step";
 import { EXIT, type ExitCode } from "./exit-codes";
 import { assess } from "./findings";
 import { localWheelhouse } from "./pin/tools";
-import { runCommand, runStep, SshError, type SshTarget } from "./remote/ssh";
+import { runCommand, runStep, type SshTarget } from "./remote/ssh";
 import { stackTarget } from "./remote/stack-target";
 import { stackFileOf } from "./stack-argument";
-import { SecretError } from "./stack-secrets";
+import { say } from "./say";
 
 export interface PushOptions {
   /** The wheelhouse to send from. Default: the local one. */
@@ -28,10 +28,6 @@ interface Outgoing {
 
 const DAY_SECONDS = 24 * 3600;
 const MIB = 1024 * 1024;
-const say = (text: string): void => {
-  process.stderr.write(`${text}\n`);
-};
-
 /** The files that the host says it lacks, as they lie here; the second list are those that are not here either. */
 function outgoing(missing: readonly string[], wheelhouse: string): { files: Outgoing[]; absent: string[] } {
   const files: Outgoing[] = [];
@@ -137,12 +133,6 @@ export async function push(stack: string, options: PushOptions): Promise<ExitCod
     );
     return EXIT.problems;
   }
-  try {
-    const dir = path.resolve(options.dir ?? localWheelhouse());
-    return await pushTo(config, stackTarget(config, file), plan.wheelhouse, dir);
-  } catch (error) {
-    if (!(error instanceof SshError) && !(error instanceof SecretError)) throw error;
-    say(`stack: ${error.message}`);
-    return error instanceof SshError ? error.exitCode : EXIT.problems;
-  }
+  const dir = path.resolve(options.dir ?? localWheelhouse());
+  return await pushTo(config, stackTarget(config, file), plan.wheelhouse, dir);
 }

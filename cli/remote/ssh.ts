@@ -6,7 +6,7 @@ import path from "node:path";
 import type { Readable } from "node:stream";
 import { stepCommand, stepInput } from "../../plan/script";
 import type { Step } from "../../plan/step";
-import { EXIT, type ExitCode } from "../exit-codes";
+import { EXIT, VerbError, type ExitCode } from "../exit-codes";
 
 export interface SshTarget {
   readonly address: string;
@@ -23,13 +23,13 @@ export interface SshTarget {
 }
 
 /** Why there is no answer. `exitCode` tells a machine that is not there from one that refuses. */
-export class SshError extends Error {
+export class SshError extends VerbError {
   constructor(
     readonly what: string,
     readonly fix: string,
-    readonly exitCode: ExitCode,
+    exitCode: ExitCode,
   ) {
-    super(`${what}\n  fix: ${fix}`);
+    super(`${what}\n  fix: ${fix}`, exitCode);
   }
 }
 
