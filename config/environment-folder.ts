@@ -17,11 +17,14 @@ import {
   type UvSettings,
   type WheelhouseFile,
 } from "./environment/schema";
-import { allowedBy, shown, valueAt } from "./issues";
+import { problemsOfFile, unreadable } from "./file-problems";
 import type { Problem } from "./problems";
 
 export type { LockedPackage, RequirementsLock } from "./environment/requirements";
 export type { PinnedPython, SmokeTest, UvSettings, WheelhouseFile } from "./environment/schema";
+
+/** The page that lists the keys of these files. */
+const GUIDE = "docs/how-to/pin-an-environment.md";
 
 export interface EnvironmentFolder {
   readonly name: string;
@@ -55,29 +58,7 @@ function readText(file: string): string | undefined {
 function checked<T>(schema: z.ZodType<T>, value: unknown, place: string): { data?: T; problems: Problem[] } {
   const result = schema.safeParse(value);
   if (result.success) return { data: result.data, problems: [] };
-  const problems = result.error.issues.flatMap((issue): Problem[] => {
-    const keys =
-      issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-    return keys.map((key) => {
-      const written = shown(valueAt(value, key));
-      const unknown = issue.code === "unrecognized_keys";
-      return {
-        id: unknown ? "unknown-key" : "wrong-value",
-        severity: "error",
-        path: `${place}: ${key.map(String).join(".")}`,
-        ...(written === undefined ? {} : { value: written }),
-        message: unknown ? "no such key" : `must be ${allowedBy(issue)}`,
-        fix: unknown
-          ? "take the key out; docs/how-to/pin-an-environment.md lists the keys"
-          : `correct it in ${place}, then run ./stack pin`,
-      };
-    });
-  });
-  return { problems };
-}
-
-function unreadable(place: string, message: string, fix: string): Problem {
-  return { id: "unreadable-file", severity: "error", path: place, message, fix };
+  return { problems: problemsOfFile(result.error.issues, value, place, GUIDE, ", then run ./stack pin") };
 }
 
 function readPyproject(folder: string, place: string): { data?: Pyproject; problems: Problem[] } {

@@ -7,9 +7,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { parse, TomlError } from "smol-toml";
 import { z } from "zod";
-import { allowedBy, shown, valueAt } from "./issues";
+import { problemsOfFile, unreadable } from "./file-problems";
 import type { Problem } from "./problems";
 import { httpUrl, text, textOrUnknown, UNKNOWN } from "./schema/fields";
+
+/** The page that lists the keys of wheels.toml. */
+const GUIDE = "docs/how-to/build-a-kernel-wheel.md";
 
 const sha256 = textOrUnknown(/^[0-9a-f]{64}$/, "64 lower-case hexadecimal digits");
 const inside = text(
@@ -86,30 +89,6 @@ export function archivesOf(recipe: WheelRecipe): { what: string; url: string; sh
     { what: `source of ${recipe.package}`, ...recipe.source },
     ...recipe.vendored.map(({ name, ...from }) => ({ what: name, ...from })),
   ].map(({ what, url, sha256: sum }) => ({ what, url, sha256: sum }));
-}
-
-function unreadable(place: string, message: string, fix: string): Problem {
-  return { id: "unreadable-file", severity: "error", path: place, message, fix };
-}
-
-function problemsOfIssues(error: z.ZodError, input: unknown, place: string): Problem[] {
-  return error.issues.flatMap((issue): Problem[] => {
-    const unknown = issue.code === "unrecognized_keys";
-    const keys = unknown ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-    return keys.map((key) => {
-      const written = shown(valueAt(input, key));
-      return {
-        id: unknown ? "unknown-key" : "wrong-value",
-        severity: "error",
-        path: `${place}: ${key.map(String).join(".")}`,
-        ...(written === undefined ? {} : { value: written }),
-        message: unknown ? "no such key" : `must be ${allowedBy(issue)}`,
-        fix: unknown
-          ? "take the key out; docs/how-to/build-a-kernel-wheel.md lists the keys"
-          : `correct it in ${place}`,
-      };
-    });
-  });
 }
 
 /** The patches of one package, in order. Files that are no patches are a mistake: they would be left out unseen. */
@@ -202,7 +181,8 @@ export function readWheelRecipes(name: string, projectDirectory: string): WheelR
     };
   }
   const parsed = wheelsFile.safeParse(input);
-  if (!parsed.success) return { ...NOTHING, problems: problemsOfIssues(parsed.error, input, place) };
+  if (!parsed.success)
+    return { ...NOTHING, problems: problemsOfFile(parsed.error.issues, input, place, GUIDE) };
   const patched = parsed.data.wheel.map((entry) => ({
     entry,
     ...readPatches(
