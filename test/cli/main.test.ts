@@ -4,28 +4,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { run } from "../../cli/main";
 import { PROJECT_DIRECTORY } from "../../config/load";
-
-interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
+import { outcomeOf } from "./captured-output";
 
 /** Runs a command line in this process and catches what it prints. */
-async function stack(...words: string[]): Promise<Outcome> {
-  const written = { stdout: "", stderr: "" };
-  const spies = (["stdout", "stderr"] as const).map((stream) =>
-    jest.spyOn(process[stream], "write").mockImplementation((text) => {
-      written[stream] += String(text);
-      return true;
-    }),
-  );
-  try {
-    return { code: await run(words), ...written };
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
-}
+const stack = (...words: string[]) => outcomeOf(() => run(words));
 
 function temporary(): string {
   return mkdtempSync(path.join(tmpdir(), "cli-"));

@@ -2,26 +2,16 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { rehome, type RehomeOptions } from "../../cli/rehome";
+import { captureOutput, type Printed } from "./captured-output";
 import { emptyHost, stackText } from "../plan/rehome/support";
 
-interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-function run(from: string, to: string, options: RehomeOptions = {}): Outcome {
-  const written = { stdout: "", stderr: "" };
-  const spies = (["stdout", "stderr"] as const).map((stream) =>
-    jest.spyOn(process[stream], "write").mockImplementation((text) => {
-      written[stream] += String(text);
-      return true;
-    }),
-  );
+function run(from: string, to: string, options: RehomeOptions = {}): Printed & { code: number } {
+  const printed = captureOutput();
   try {
-    return { code: rehome(from, to, options), ...written };
+    const code = rehome(from, to, options);
+    return { code, ...printed };
   } finally {
-    for (const spy of spies) spy.mockRestore();
+    jest.restoreAllMocks();
   }
 }
 

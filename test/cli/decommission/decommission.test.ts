@@ -15,6 +15,7 @@ import path from "node:path";
 import { retiredText } from "../../../cli/decommission/retire-file";
 import { run } from "../../../cli/main";
 import { PROJECT_DIRECTORY } from "../../../config/load";
+import { captureOutput, type Printed } from "../captured-output";
 
 const STATE = {
   version: 3,
@@ -26,7 +27,7 @@ jest.setTimeout(60_000);
 let folder: string;
 let file: string;
 let oldPath: string | undefined;
-let printed: { stdout: string; stderr: string };
+let printed: Printed;
 
 const command = (name: string, body: string) => {
   writeFileSync(path.join(folder, name), `#!/bin/bash\ncd ${folder}\n${body}\n`);
@@ -55,12 +56,7 @@ fi
   for (const name of ["ssh", "curl", "ping"]) command(name, `echo ${name} >>dialled; exit 255`);
   oldPath = process.env.PATH;
   process.env.PATH = `${folder}:${oldPath ?? ""}`;
-  printed = { stdout: "", stderr: "" };
-  for (const stream of ["stdout", "stderr"] as const)
-    jest.spyOn(process[stream], "write").mockImplementation((text) => {
-      printed[stream] += String(text);
-      return true;
-    });
+  printed = captureOutput();
 });
 afterEach(() => {
   process.env.PATH = oldPath;

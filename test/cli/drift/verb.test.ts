@@ -6,6 +6,7 @@ import { assess } from "../../../cli/findings";
 import { run } from "../../../cli/main";
 import { PROJECT_DIRECTORY } from "../../../config/load";
 import { allSteps } from "../../../plan/stack";
+import { captureOutput, type Printed } from "../captured-output";
 
 jest.setTimeout(60_000);
 
@@ -16,7 +17,7 @@ const plan = found;
 
 let folder: string;
 let oldPath: string | undefined;
-let printed: { stdout: string; stderr: string };
+let printed: Printed;
 
 /** An ssh that notes what it gets and answers as a host where every step finds `differences`. */
 function host(differences: readonly string[], status = 0): void {
@@ -43,12 +44,7 @@ beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), "drift-"));
   oldPath = process.env.PATH;
   process.env.PATH = `${folder}:${oldPath ?? ""}`;
-  printed = { stdout: "", stderr: "" };
-  for (const stream of ["stdout", "stderr"] as const)
-    jest.spyOn(process[stream], "write").mockImplementation((text) => {
-      printed[stream] += String(text);
-      return true;
-    });
+  printed = captureOutput();
 });
 afterEach(() => {
   process.env.PATH = oldPath;

@@ -39,21 +39,7 @@ async function failingUp(): Promise<string> {
   return output;
 }
 
-/** Waits until a command on the host prints something that matches. */
-async function until(command: string, pattern: RegExp): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt++) {
-    if (pattern.test(stack.tryOnHost(command).output)) return;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  throw new Error(`${command} never showed ${String(pattern)}`);
-}
-
-function startUp(): Promise<number | null> {
-  const child = stack.startPulumi("up", "--yes", "--skip-preview");
-  return new Promise((resolve) => child.on("exit", resolve));
-}
-
-const building = () => until(`pct exec 129 -- systemctl show -P ActiveState ${BUILD}`, /^active/);
+const building = () => stack.until(`pct exec 129 -- systemctl show -P ActiveState ${BUILD}`, /^active/);
 /** The path of a file of the wheelhouse on the host. */
 const onHost = (name: string) => stack.onHost(`ls /srv/wheelhouse/files/*/${name}`);
 
@@ -157,13 +143,13 @@ describe("a build that is cut off", () => {
     setLock(slow("1.0"));
     wheelhouse.push();
     const before = pid();
-    const first = startUp();
+    const first = stack.startUp();
     await building();
     stack.tryOnHost(
       "systemd-run --quiet --on-active=3 systemctl start ssh; systemctl stop ssh; pkill -9 -x sshd",
     );
     expect(await first).not.toBe(0);
-    await until("echo back", /back/);
+    await stack.until("echo back", /back/);
     // Whether the link is switched already or not: nobody restarted the service.
     expect(pid()).toBe(before);
     await expectCorrectAnswer();
@@ -177,7 +163,7 @@ describe("a build that is cut off", () => {
     setLock(slow("2.0"));
     wheelhouse.push();
     const before = current();
-    const first = startUp();
+    const first = stack.startUp();
     await building();
     stack.lab("reboot", "pve1");
     expect(await first).not.toBe(0);

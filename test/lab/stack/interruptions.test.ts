@@ -3,31 +3,16 @@ import { ask, useLab } from "./lab-stack";
 const SUBNET = "10.82.0";
 const stack = useLab(SUBNET);
 
-/** Waits until a command on the host prints something that matches. */
-async function until(command: string, pattern: RegExp): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt++) {
-    if (pattern.test(stack.tryOnHost(command).output)) return;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  throw new Error(`${command} never showed ${String(pattern)}`);
-}
-
-/** Starts an `up` and resolves with its exit status. */
-function startUp(): Promise<number | null> {
-  const child = stack.startPulumi("up", "--yes", "--skip-preview");
-  return new Promise((resolve) => child.on("exit", resolve));
-}
-
 describe("an up that is cut off", () => {
   it("by a reboot in the middle of the driver's build fails, and the next one finishes the driver", async () => {
-    const first = startUp();
-    await until("systemctl show -P ActiveState proxmox-gpu-stack-driver", /^active/);
+    const first = stack.startUp();
+    await stack.until("systemctl show -P ActiveState proxmox-gpu-stack-driver", /^active/);
     stack.lab("reboot", "pve1");
     expect(await first).not.toBe(0);
-    const second = startUp();
-    await until("nvidia-smi -L", /GPU-3c1f7a52/);
+    const second = stack.startUp();
+    await stack.until("nvidia-smi -L", /GPU-3c1f7a52/);
     // The second one goes on with the container; it is cut off below.
-    await until(
+    await stack.until(
       "pct exec 129 -- systemctl show -P ActiveState proxmox-gpu-stack-environment-ml-env",
       /^active/,
     );
@@ -38,7 +23,7 @@ describe("an up that is cut off", () => {
       "systemd-run --quiet --on-active=3 systemctl start ssh; systemctl stop ssh; pkill -9 -x sshd",
     );
     expect(await second).not.toBe(0);
-    await until("echo back", /back/);
+    await stack.until("echo back", /back/);
     const still = stack.tryOnHost(work).output.trim();
     // Unless it ended meanwhile, the same work goes on without a connection.
     if (still !== "") expect(still).toBe(invocation);

@@ -41,18 +41,7 @@ const LOG = "/var/lib/proxmox-gpu-stack/work/wheel-lab-kernel.log";
 /** Starts an `up` that compiles and resolves with its exit status; the log of an earlier build is gone. */
 function startUp(): Promise<number | null> {
   stack.inContainer(`rm -f ${LOG}`);
-  const child = stack.startPulumi("up", "--yes", "--skip-preview");
-  return new Promise((resolve) => child.on("exit", resolve));
-}
-
-/** Waits until a command on the host prints something that matches. */
-async function until(command: string, pattern: RegExp): Promise<string> {
-  for (let attempt = 0; attempt < 900; attempt++) {
-    const { output } = stack.tryOnHost(command);
-    if (pattern.test(output)) return output;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  throw new Error(`${command} never showed ${String(pattern)}`);
+  return stack.startUp();
 }
 
 const inUse = () => stack.inContainer("readlink /opt/ml-env");
@@ -224,13 +213,13 @@ describe("a build that is cut off", () => {
     choose(variants.make(slow));
     const first = startUp();
     const unit = `pct exec 129 -- systemctl show -P InvocationID ${UNIT}`;
-    await until(`pct exec 129 -- cat ${LOG}`, /\[1\/8\] objects/);
+    await stack.until(`pct exec 129 -- cat ${LOG}`, /\[1\/8\] objects/, 900);
     const invocation = stack.onHost(unit);
     stack.tryOnHost(
       "systemd-run --quiet --on-active=3 systemctl start ssh; systemctl stop ssh; pkill -9 -x sshd",
     );
     expect(await first).not.toBe(0);
-    await until("echo back", /back/);
+    await stack.until("echo back", /back/, 900);
     const still = stack.tryOnHost(unit).output.trim();
     if (still !== "") expect(still).toBe(invocation);
     stack.deploy();
@@ -248,7 +237,7 @@ describe("a build that is cut off", () => {
       }),
     );
     const first = startUp();
-    await until(`pct exec 129 -- cat ${LOG}`, /\[1\/8\] objects/);
+    await stack.until(`pct exec 129 -- cat ${LOG}`, /\[1\/8\] objects/, 900);
     stack.lab("reboot", "pve1");
     expect(await first).not.toBe(0);
     const { output } = stack.deploy();

@@ -135,6 +135,25 @@ export class LabStack {
     });
   }
 
+  /** Starts an `up` and resolves with its exit status. */
+  startUp(): Promise<number | null> {
+    const child = this.startPulumi("up", "--yes", "--skip-preview");
+    return new Promise((resolve) => child.on("exit", resolve));
+  }
+
+  /**
+   * Waits until a command on the host prints something that matches.
+   *
+   * @param attempts how often it is asked, five times a second
+   */
+  async until(command: string, pattern: RegExp, attempts = 600): Promise<void> {
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      if (pattern.test(this.tryOnHost(command).output)) return;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    throw new Error(`${command} never showed ${String(pattern)}`);
+  }
+
   /** `up` that must work. */
   deploy(...args: string[]): Result {
     const result = this.pulumi("up", "--yes", "--skip-preview", ...args);

@@ -54,24 +54,12 @@ function up(): Result {
   return stack.pulumi("up", "--yes", "--skip-preview");
 }
 
-/** Starts an `up` and resolves with its exit status. */
-function startUp(): Promise<number | null> {
-  const child = stack.startPulumi("up", "--yes", "--skip-preview");
-  return new Promise((resolve) => child.on("exit", resolve));
-}
-
-/** Waits until a command on the host prints something that matches. */
-async function until(command: string, pattern: RegExp): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt++) {
-    if (pattern.test(stack.tryOnHost(command).output)) return;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  throw new Error(`${command} never showed ${String(pattern)}`);
-}
-
 /** Until so many bytes of a model have come. */
 function partOf(path: string, megabytes: number): Promise<void> {
-  return until(`test $(du -sm ${path}.incomplete | cut -f1) -ge ${megabytes} && echo enough`, /^enough/m);
+  return stack.until(
+    `test $(du -sm ${path}.incomplete | cut -f1) -ge ${megabytes} && echo enough`,
+    /^enough/m,
+  );
 }
 
 async function serves(): Promise<void> {
@@ -143,17 +131,17 @@ describe("a download", () => {
       { kind: "short", path: `^/lfs/.*${second}`, bytes: 1_500_000, times: 1 },
     );
     const before = sent();
-    const first = startUp();
+    const first = stack.startUp();
     await partOf(EXTRA, 4);
     // When the slow connection has ended, the hub wants to be left alone for a while: that is where the rest happens.
     faulty({ kind: "status", path: `resolve/.*${second}`, status: 503, retryAfter: 300 });
-    await until("tail -n 3 /var/lib/proxmox-gpu-stack/work/model-extra.log", /503 .*again in 300 s/);
+    await stack.until("tail -n 3 /var/lib/proxmox-gpu-stack/work/model-extra.log", /503 .*again in 300 s/);
     // sshd and every session of it die; the lab's own shell needs it back, so a timer brings it.
     stack.tryOnHost(
       "systemd-run --quiet --on-active=2 systemctl start ssh; systemctl stop ssh; pkill -9 -x sshd",
     );
     expect(await first).not.toBe(0);
-    await until("echo back", /back/);
+    await stack.until("echo back", /back/);
     expect(stack.onHost("systemctl is-active proxmox-gpu-stack-model-extra")).toBe("active");
     expect(tokenPlaces()).toBe("");
     stack.lab("reboot", "pve1");
@@ -172,7 +160,7 @@ describe("a download", () => {
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
     expect(state.length).toBeGreaterThan(0);
     expect(state.filter((text) => text.includes(TOKEN))).toEqual([]);
-    await until("pct exec 129 -- systemctl is-active sglang-qwen", /^active/m);
+    await stack.until("pct exec 129 -- systemctl is-active sglang-qwen", /^active/m);
   });
 
   it("that fills the disk names the file and what is needed, and goes on when there is room", async () => {
@@ -182,7 +170,7 @@ describe("a download", () => {
     const filling = partOf("/srv/small/extra", 1).then(() =>
       stack.tryOnHost("dd if=/dev/zero of=/srv/small/filler bs=1M 2>/dev/null; true"),
     );
-    const child = startUp();
+    const child = stack.startUp();
     await filling;
     expect(await child).not.toBe(0);
     const log = stack.onHost("cat /var/lib/proxmox-gpu-stack/work/model-extra.log");
