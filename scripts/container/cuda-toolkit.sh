@@ -8,7 +8,6 @@
 # arguments: version, path (CUDA_HOME: a link), url, sha256 (of the installer), components=NAME,…, digest
 # facts: version, path, bytes
 
-WHEELHOUSE=/wheelhouse
 INSTALLERS=/var/cache/proxmox-gpu-stack/installers
 INSTALLER=""
 
@@ -33,7 +32,7 @@ find_installer() {
   local url sha256
   url=$(argument url)
   sha256=$(argument sha256)
-  INSTALLER=$(find "$WHEELHOUSE/files/$sha256" -maxdepth 1 -type f -print -quit 2>/dev/null || true)
+  INSTALLER=$(wheelhouse_file "$sha256")
   if [[ -n $INSTALLER ]]; then
     has_checksum "$INSTALLER" "$sha256" || fail "$INSTALLER in the wheelhouse does not have its checksum" \
       "on the host, remove that file and bring it again: ./stack wheelhouse push STACK"

@@ -136,11 +136,6 @@ pinned_interpreter() {
   printf '%s' "$folder"
 }
 
-# The path of the one file with that checksum in the wheelhouse; nothing when it is not there.
-wheelhouse_file() {
-  find "/wheelhouse/files/$1" -maxdepth 1 -type f -print -quit 2>/dev/null || true
-}
-
 # What unpacks uv and runs the environment, where no interpreter is pinned: the container's own.
 need_system_python() {
   local packages=()

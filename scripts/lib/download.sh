@@ -5,6 +5,12 @@ has_checksum() {
   [[ -f $1 ]] && [[ $(sha256sum "$1" | cut -d' ' -f1) == "$2" ]]
 }
 
+# wheelhouse_file SHA256: the path of the one file with that checksum in the wheelhouse, as containers see it; nothing when it is
+# not there.
+wheelhouse_file() {
+  find "/wheelhouse/files/$1" -maxdepth 1 -type f -print -quit 2>/dev/null || true
+}
+
 # free_bytes PATH: what the file system that will hold PATH has left.
 free_bytes() {
   local folder=$1
