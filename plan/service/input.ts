@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeCheckpoint, modelByName, modelByRepo } from "../../catalog";
+import { readEnvironmentFolder } from "../../config/environment-folder";
 import { NAMESPACE, type ModelConfig, type ResolvedService, type StackConfig } from "../../config/schema";
 import { readWheelRecipes } from "../../config/wheels";
 import type { PlannedModel, ServiceInput } from "./types";
@@ -32,18 +33,10 @@ export function plannedModel(
   return describeCheckpoint(config, extra);
 }
 
-/** Packages of a hashed lock: normalised name to version. */
-export function readPackages(lockFile: string): Record<string, string> | undefined {
-  if (!existsSync(lockFile)) return undefined;
-  const lines = readFileSync(lockFile, "utf8").split("\n");
-  return Object.fromEntries(
-    lines.flatMap((line) => {
-      const match = /^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*==\s*([^\s;\\]+)/.exec(line);
-      return match === null
-        ? []
-        : [[(match[1] as string).replace(/[-_.]+/g, "-").toLowerCase(), match[2] as string]];
-    }),
-  );
+/** Packages of the environment's lock, normalised name to version; undefined: there is no lock. */
+function packagesOf(lock: string, projectDirectory: string): Record<string, string> | undefined {
+  const { packages } = readEnvironmentFolder(lock, projectDirectory).lock ?? {};
+  return packages && Object.fromEntries(packages.map(({ name, version }) => [name, version]));
 }
 
 /** Names of the patches on the environment's SGLang, without their number: `sm120-all-reduce-fusion`. Rules know some. */
@@ -72,10 +65,7 @@ export function serviceInput(
     gpus: service.gpus.flatMap((name) => config.gpus[name]?.model ?? []),
     model: plannedModel(config.models[service.model], projectDirectory),
     draftModel: draft === undefined ? undefined : plannedModel(config.models[draft], projectDirectory),
-    packages:
-      environment === undefined
-        ? undefined
-        : readPackages(join(projectDirectory, "environments", environment.lock, "requirements.lock")),
+    packages: environment === undefined ? undefined : packagesOf(environment.lock, projectDirectory),
     patches: environment === undefined ? [] : patchesOf(environment.lock, projectDirectory),
     python: environment?.python,
   };
