@@ -23,6 +23,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+import package_index
+from model_snapshot.hub import DropTokenOnRedirect, retry_after
+
 CHUNK = 1 << 20
 ATTEMPTS = 6
 WORKERS = 6
@@ -36,24 +39,12 @@ class WheelhouseError(Exception):
 def request(url, headers):
     """The open answer. Raises HTTPError or OSError."""
     asked = urllib.request.Request(url, headers={"User-Agent": "proxmox-gpu-stack", **headers})
-    return urllib.request.build_opener(DropCredentialsOnRedirect).open(asked, timeout=TIMEOUT_SECONDS)
+    return urllib.request.build_opener(DropTokenOnRedirect).open(asked, timeout=TIMEOUT_SECONDS)
 
 
 def index_at(url):
-    """A package index; None: the one of this machine. On a host, which asks a mirror, package_index.py is not needed."""
-    import package_index
-
+    """A package index; None: the one of this machine."""
     return package_index.Index(url or package_index.machine_index(), request)
-
-
-class DropCredentialsOnRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows redirects; another host does not get the Authorization header."""
-
-    def redirect_request(self, request, *arguments):
-        following = super().redirect_request(request, *arguments)
-        if following is not None and following.host != request.host:
-            following.remove_header("Authorization")
-        return following
 
 
 # --- fetching --------------------------------------------------------------------------------------------------------
@@ -175,8 +166,7 @@ class Fetcher:
                 cause = explain(error)
                 if error.code < 500 and error.code not in (408, 416, 429):
                     raise WheelhouseError(f"{file['name']}: {cause}") from None
-                wait = error.headers.get("Retry-After", "")
-                time.sleep(min(int(wait), 120) if wait.isdigit() else 0)
+                time.sleep(min(retry_after(error.headers.get("Retry-After", "")), 120))
             except (OSError, http.client.HTTPException) as error:
                 cause = explain(error)
                 if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
