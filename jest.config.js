@@ -13,6 +13,8 @@ const common = {
 module.exports = {
   // Bounds a test that hangs (a project's own value would not count); how fast things are is measured in bench/, not here.
   testTimeout: 60_000,
+  globalSetup: "<rootDir>/test/jest-set-up.ts",
+  globalTeardown: "<rootDir>/test/jest-tear-down.ts",
   projects: [
     {
       ...common,

@@ -18,7 +18,6 @@ import { LabStack, PROJECT } from "../test/lab/stack/lab-stack";
 
 const LOCK = process.env.BENCH_LOCK ?? "qwen36-sglang-0.5.11";
 const RUNS = process.env.BENCH_RUNS ?? "3";
-const SUBNET = process.env.LAB_SUBNET ?? "10.96.0";
 const DISKS = process.env.LAB_DISKS ?? "/var/tmp/proxmox-gpu-stack-bench";
 /** What the stack deploys, so that the containers have a wheelhouse and the worker. */
 const SMALL = "lab-sglang-0.5.11";
@@ -35,10 +34,10 @@ interface Way {
 }
 
 process.env.LAB_DISKS = DISKS;
-export const lab = new LabStack(SUBNET);
+export const lab = new LabStack();
 export const folder = readEnvironmentFolder(LOCK, PROJECT);
 const labCommand = join(PROJECT, "lab/lab");
-const environment = { ...process.env, LAB_DIR: lab.folder, LAB_SUBNET: SUBNET };
+const environment = { ...process.env, LAB_DIR: lab.folder, LAB_SUBNET: lab.subnet };
 
 /** A command line in a container, as a command line of this machine. */
 export function inContainer(container: number, line: string): string {
@@ -74,14 +73,14 @@ export function stackCommand(...words: string[]): string {
 /** Two containers with a small environment each, from a wheelhouse on the host: that mounts it there. */
 function deploy(): void {
   lab.up();
-  stackCommand("wheelhouse", "fetch", SMALL, "--index", `http://${SUBNET}.1:3141/simple`);
+  stackCommand("wheelhouse", "fetch", SMALL, "--index", `http://${lab.subnet}.1:3141/simple`);
   stackCommand("wheelhouse", "fetch", LOCK);
   lab.edit((file) => {
     delete file.services;
     delete file.models;
     const { ml } = file.containers as { ml: Record<string, unknown> };
     Object.assign(ml, { memoryGiB: 8, rootDisk: { storage: "local-lvm", sizeGiB: 60 }, gpus: ["a6000-0"] });
-    const network = { ...(ml.network as object), address: `${SUBNET}.130/24` };
+    const network = { ...(ml.network as object), address: `${lab.subnet}.130/24` };
     file.containers = { ml, second: { ...ml, vmId: 130, network, gpus: ["a6000-1"] } };
     file.wheelhouse = { path: "/srv/wheelhouse" };
     const small = { lock: SMALL, python: "3.11", path: "/opt/bench" };
@@ -165,7 +164,7 @@ export function inLab(run: () => void): void {
       lab.down();
       rmSync(DISKS, { recursive: true, force: true });
     } else {
-      process.stderr.write(`kept: LAB_DIR=${lab.folder} LAB_SUBNET=${SUBNET}\n`);
+      process.stderr.write(`kept: LAB_DIR=${lab.folder} LAB_SUBNET=${lab.subnet}\n`);
     }
   }
 }

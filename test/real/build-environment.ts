@@ -5,7 +5,7 @@
  *   node -r @swc-node/register test/real/build-environment.ts [NAME]      default qwen36-sglang-0.5.11
  *
  * Needs what the lab needs, a package index, and for the default about 30 GB of disk in LAB_DISKS (default
- * /var/tmp/proxmox-gpu-stack-real), the caches and the local wheelhouse. LAB_SUBNET (default 10.95.0) is the lab's network.
+ * /var/tmp/proxmox-gpu-stack-real), the caches and the local wheelhouse.
  * KEEP_LAB=1 leaves the lab up. Takes about ten minutes on an idle machine. Exit 0: everything held; 1: what did not is the last line.
  */
 import { spawnSync } from "node:child_process";
@@ -17,7 +17,6 @@ import { readEnvironmentFolder } from "../../config/environment-folder";
 import { LabStack, PROJECT } from "../lab/stack/lab-stack";
 
 const NAME = process.argv[2] ?? "qwen36-sglang-0.5.11";
-const SUBNET = process.env.LAB_SUBNET ?? "10.95.0";
 const DISKS = process.env.LAB_DISKS ?? "/var/tmp/proxmox-gpu-stack-real";
 const WORK_LOG = "/var/lib/proxmox-gpu-stack/work/environment-real.log";
 
@@ -37,7 +36,7 @@ function timed(what: string, action: () => string): void {
 function stackCommand(...words: string[]): string {
   const { status, stdout, stderr } = spawnSync(join(PROJECT, "stack"), words, {
     encoding: "utf8",
-    env: { ...process.env, LAB_DIR: lab.folder, LAB_SUBNET: SUBNET },
+    env: { ...process.env, LAB_DIR: lab.folder, LAB_SUBNET: lab.subnet },
     maxBuffer: 1 << 28,
   });
   if (status !== 0) throw new Error(`./stack ${words.join(" ")} failed:\n${stdout}${stderr}`);
@@ -85,7 +84,7 @@ function declareEnvironment(keep: number): void {
         path: "/opt/real",
         lock: NAME,
         python: folder.pythonVersion,
-        index: `http://${SUBNET}.1:3141/upstream/simple`,
+        index: `http://${lab.subnet}.1:3141/upstream/simple`,
         keep,
       },
     };
@@ -135,7 +134,7 @@ function run(): void {
 
 const folder = readEnvironmentFolder(NAME, PROJECT);
 process.env.LAB_DISKS = DISKS;
-const lab = new LabStack(SUBNET);
+const lab = new LabStack();
 let failure: unknown;
 try {
   run();
@@ -146,7 +145,7 @@ if (process.env.KEEP_LAB === undefined) {
   lab.down();
   rmSync(DISKS, { recursive: true, force: true });
 } else {
-  process.stderr.write(`kept: LAB_DIR=${lab.folder} LAB_SUBNET=${SUBNET}\n`);
+  process.stderr.write(`kept: LAB_DIR=${lab.folder} LAB_SUBNET=${lab.subnet}\n`);
 }
 process.stdout.write(`${NAME}, ${cpus().length} cores\n\n| step | seconds | seen |\n| --- | ---: | --- |\n`);
 for (const row of rows) process.stdout.write(`| ${row.join(" | ")} |\n`);

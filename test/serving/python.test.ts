@@ -17,7 +17,8 @@ function run(name: string): Promise<{ status: number; output: string }> {
     execFile(
       python.stdout.trim(),
       ["-B", "-m", "unittest", name],
-      { cwd: tests },
+      // An interrupted module ends its servers; it must not outlive the test.
+      { cwd: tests, timeout: 170_000, killSignal: "SIGINT" },
       (error, _stdout, stderr) => {
         resolve({ status: error ? 1 : 0, output: stderr });
       },

@@ -92,6 +92,7 @@ class Machine:
         command.chmod(0o755)
         shutil.copytree(snapshot(), self.model)
         self.servers = []
+        atexit.register(self.end_servers)
 
     def set_cards(self, capability="8.6", total=49140, free=49000, cards=2):
         """What nvidia-smi lists from now on."""
@@ -137,10 +138,14 @@ class Machine:
         status = server.wait()
         return status, server.output()
 
+    def end_servers(self):
+        """Ends every server that still runs."""
+        while self.servers:
+            self.servers.pop().end()
+
     def close(self):
         """Ends every server and removes the machine."""
-        for server in self.servers:
-            server.end()
+        self.end_servers()
         shutil.rmtree(self.folder)
 
 

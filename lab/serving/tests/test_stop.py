@@ -41,8 +41,10 @@ class StopTest(unittest.TestCase):
     def test_sigterm_when_idle_ends_by_its_own_sigkill(self):
         server, children = self.start(scale=0.05)
         server.process.send_signal(signal.SIGTERM)
-        while server.request("GET", "/health")[0] == 200:
+        deadline = time.monotonic() + 20
+        while server.request("GET", "/health")[0] == 200 and time.monotonic() < deadline:
             time.sleep(0.01)
+        self.assertEqual(server.request("GET", "/health")[0], 503)
         self.assertEqual(server.request("GET", "/v1/models")[0], 200)
         self.assertEqual(server.wait(5), -9)
         self.assert_gone(children)

@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { takeNetwork } from "../network";
 import { run } from "./test-lab";
 
 jest.setTimeout(600_000);
@@ -30,7 +31,11 @@ describe("building the lab", () => {
   const work = mkdtempSync(join(tmpdir(), "lab-build-test-"));
   const ownCache = join(work, "cache");
   const sources = join(work, "sources");
-  const env = { PROXMOX_GPU_STACK_CACHE: ownCache, LAB_SUBNET: "10.78.27", LAB_DIR: join(work, "state") };
+  const env = {
+    PROXMOX_GPU_STACK_CACHE: ownCache,
+    LAB_SUBNET: takeNetwork(work),
+    LAB_DIR: join(work, "state"),
+  };
   const build = () => run(join(sources, "lab/lab"), ["build"], { env, timeoutSeconds: 900 });
 
   beforeAll(() => {
@@ -104,7 +109,7 @@ describe("building the lab", () => {
     expect(run(join(sources, "lab/lab"), ["up"], { env, timeoutSeconds: 900 }).status).toBe(0);
     const used = readFileSync(join(env.LAB_DIR, "run/hosts/pve1/lower"), "utf8").split("/tree")[0] ?? "";
     // As another lab would build: the running host is not one of its own.
-    const other = { ...env, LAB_SUBNET: "10.78.28", LAB_DIR: join(work, "other") };
+    const other = { ...env, LAB_SUBNET: takeNetwork(work), LAB_DIR: join(work, "other") };
     for (let builds = 0; builds < 2; builds++) {
       change();
       expect(run(join(sources, "lab/lab"), ["build"], { env: other, timeoutSeconds: 900 }).status).toBe(0);

@@ -10,7 +10,7 @@ const template = "debian-12-standard_12.12-1_amd64.tar.zst";
 
 // One host from bare to a container with a GPU; the tests depend on each other and run in order, as a person would go.
 describe("the driver on a lab host", () => {
-  const lab = new TestLab("10.78.22");
+  const lab = new TestLab();
   const host = (script: string) => lab.shell("pve1", script);
   const files = `http://${lab.subnet}.1:8080`;
 

@@ -12,7 +12,7 @@ const labCache = join(
 const bootId = "cat /proc/sys/kernel/random/boot_id";
 
 describe("a lab host's life", () => {
-  const lab = new TestLab("10.78.23");
+  const lab = new TestLab();
   const host = (script: string) => lab.shell("pve1", script);
 
   beforeAll(() => lab.ok("up"));
@@ -143,8 +143,8 @@ describe("a lab host's life", () => {
 describe("two labs on a machine", () => {
   test("run side by side, and each takes away everything of its own and nothing else", () => {
     const forwarding = readFileSync("/proc/sys/net/ipv4/ip_forward", "utf8");
-    const first = new TestLab("10.78.24");
-    const second = new TestLab("192.168.178");
+    const first = new TestLab();
+    const second = new TestLab({}, "192.168.178");
     try {
       first.ok("up", "pve1");
       second.ok("up", "pve1");
@@ -167,8 +167,8 @@ describe("two labs on a machine", () => {
   });
 
   test("a network that another lab has is refused", () => {
-    const first = new TestLab("10.78.25");
-    const second = new TestLab("10.78.25");
+    const first = new TestLab();
+    const second = new TestLab({}, first.subnet);
     try {
       first.ok("up");
       const result = second.run("up");
@@ -183,7 +183,7 @@ describe("two labs on a machine", () => {
   });
 
   test("a killed `lab up` can be repeated, and down leaves nothing after a host was killed from outside", () => {
-    const lab = new TestLab("10.78.26");
+    const lab = new TestLab();
     try {
       // Wherever the command is after that time: nothing may be left in the way of the second.
       run("timeout", ["-s", "KILL", "2", join(__dirname, "../../../lab/lab"), "up"], {
@@ -201,8 +201,8 @@ describe("two labs on a machine", () => {
 
 test("with LAB_DISKS a host's disk lies there: kept over a power loss, part of a saved state, gone after down", () => {
   const disks = mkdtempSync(join(tmpdir(), "lab-disks-"));
-  const lab = new TestLab("10.78.30", { LAB_DISKS: disks });
-  const place = join(disks, "lab10-78-30-pve1");
+  const lab = new TestLab({ LAB_DISKS: disks });
+  const place = join(disks, `lab${lab.subnet.replaceAll(".", "-")}-pve1`);
   try {
     lab.ok("up");
     lab.shell("pve1", "echo kept >/root/file; sync /root/file");

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
+import { takeNetwork } from "../network";
+
 /** What a command printed and how it ended. */
 export interface Result {
   status: number;
@@ -41,15 +43,19 @@ export interface RunOptions {
 export class TestLab {
   readonly directory: string;
 
+  /** First three octets of its network. */
+  readonly subnet: string;
+
   /**
-   * @param subnet first three octets; every test file takes another one
    * @param env    more environment variables for the lab's commands
+   * @param subnet by default one that nobody has
    */
   constructor(
-    readonly subnet: string,
     private readonly env: Record<string, string> = {},
+    subnet?: string,
   ) {
     this.directory = mkdtempSync(join(tmpdir(), "lab-test-"));
+    this.subnet = subnet ?? takeNetwork(this.directory);
   }
 
   /** Runs `lab ARGS…`. */

@@ -5,7 +5,8 @@ import { ApiClient, Caller, nobody, Parameters, token } from "./api-client";
 
 jest.setTimeout(600_000);
 
-const subnet = "10.78.8";
+const lab = new TestLab();
+const { subnet } = lab;
 const template = "debian-12-standard_12.12-1_amd64.tar.zst";
 const file = "lab-12_amd64.tar.zst";
 const url = `http://${subnet}.1:8080/template/${template}`;
@@ -53,7 +54,6 @@ const CT = "NODE/lxc/150";
 
 // One host; the tests go from nothing to a destroyed container and depend on each other.
 describe("the API of a lab host", () => {
-  const lab = new TestLab(subnet);
   const api = new ApiClient(`${subnet}.5`, "pve1");
   const rootToken = token("root@pam!iac", "11111111-2222-3333-4444-555555555555");
   const auditor = token("audit@pve!ro", "11111111-2222-3333-4444-777777777777");

@@ -2,7 +2,8 @@ import { TestLab } from "../host/test-lab";
 
 jest.setTimeout(600_000);
 
-const subnet = "10.78.9";
+const lab = new TestLab();
+const { subnet } = lab;
 const template = "debian-12-standard_12.12-1_amd64.tar.zst";
 
 /** `pct create ID …` with a small disk and an address that ends in the id. */
@@ -12,7 +13,6 @@ const create = (id: number, options: string): string =>
 
 // One host; the groups use containers of their own, which earlier tests of a group have made.
 describe("pct on a lab host", () => {
-  const lab = new TestLab(subnet);
   const host = (script: string): string => lab.shell("pve1", script).stdout;
   const played = (version: string): string => host(`echo ${version} >/etc/lab/pve-version`);
   /** Waits until a container's own services are up. */

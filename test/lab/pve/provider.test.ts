@@ -6,7 +6,8 @@ import { ApiClient, Caller, nobody } from "./api-client";
 
 jest.setTimeout(900_000);
 
-const subnet = "10.78.10";
+const lab = new TestLab();
+const { subnet } = lab;
 const project = join(__dirname, "../../..");
 const template = "debian-12-standard_12.12-1_amd64.tar.zst";
 const publicKey = readFileSync(join(project, "lab/keys/client_ed25519.pub"), "utf8").trim();
@@ -68,7 +69,6 @@ function describeContainer(checksum: string): Wanted {
 // The lab must show the real provider what a real host shows it: what works, and the traps that destroy data.
 // The tests go on from one another.
 describe("the real provider on a lab host", () => {
-  const lab = new TestLab(subnet);
   const api = new ApiClient(`${subnet}.5`, "pve1");
   let root: Caller = nobody;
   let wanted: Wanted;

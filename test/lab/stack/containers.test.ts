@@ -8,12 +8,11 @@ import { allSteps, planStack } from "../../../plan/stack";
 import { containersOf, type Containers } from "./containers";
 import { ask, LabStack, PROJECT, type StackFile } from "./lab-stack";
 
-const SUBNET = "10.85.0";
 const LEFT = "GPU-3c1f7a52-6a0e-4d1b-9f57-0b8d2e41a6c1";
 const RIGHT = "GPU-8e05d9b4-21c7-4f3a-a2e8-5d6b90f7c3d2";
 const TOKEN = "root@pam!iac=11111111-2222-3333-4444-555555555555";
 
-const stack = new LabStack(SUBNET);
+const stack = new LabStack();
 jest.setTimeout(600_000);
 
 const { edit: containers, config, expectNoDrift } = containersOf(stack);
@@ -25,7 +24,7 @@ const uuids = () => stack.inContainer("nvidia-smi --query-gpu=uuid --format=csv,
 function feed(command: string, input: string) {
   const result = spawnSync("lab/lab", ["shell", "pve1", command], {
     cwd: PROJECT,
-    env: { ...process.env, LAB_DIR: stack.folder, LAB_SUBNET: SUBNET },
+    env: { ...process.env, LAB_DIR: stack.folder, LAB_SUBNET: stack.subnet },
     input,
     encoding: "utf8",
   });
@@ -85,7 +84,7 @@ afterAll(() => {
 describe("a stack with an API token instead of root's password", () => {
   it("comes up whole: a service answers from an unprivileged container", async () => {
     stack.deploy();
-    expect(await ask(`http://${SUBNET}.129:30000`, "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
+    expect(await ask(stack.endpoint(), "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
     expect(config()).toContain("unprivileged: 1");
     expect(stack.inContainer("cat /proc/1/uid_map")).toMatch(/^\s*0\s+100000\s/);
   });
@@ -217,7 +216,7 @@ describe("the command channel into a container", () => {
     const result = stack.pulumi("up", "--yes", "--skip-preview", "--target", "**driver-kernel");
     stack.edit((file) => delete file.host?.sshPort);
     expect(result.status).not.toBe(0);
-    expect(result.output).toMatch(new RegExp(`dial tcp ${SUBNET}\\.5:2222: .*refused`, "i"));
+    expect(result.output).toMatch(new RegExp(`dial tcp ${stack.subnet}\\.5:2222: .*refused`, "i"));
   });
 
   it("leaves no process behind, and the service alone", () => {

@@ -4,8 +4,7 @@ import { join } from "node:path";
 
 import { ask, PROJECT, useLab } from "./lab-stack";
 
-const SUBNET = "10.92.9";
-const stack = useLab(SUBNET);
+const stack = useLab();
 const file = () => join(stack.folder, "Pulumi.test.yaml");
 
 interface Outcome {
@@ -96,7 +95,7 @@ describe("a planned end", () => {
   it("can be taken back: without the key, `up` brings the service to answer", async () => {
     stack.reset();
     stack.deploy();
-    expect(await ask(`http://${SUBNET}.129:30000`, "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
+    expect(await ask(stack.endpoint(), "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
   });
 });
 

@@ -6,12 +6,6 @@ import { join } from "node:path";
 
 import { LabStack, PROJECT } from "./lab-stack";
 
-/**
- * First two octets of these labs' networks; every jest worker has one network. Another value where two test runs share a
- * machine.
- */
-const NETWORK = process.env.LAB_TEST_NETWORK ?? "10.80";
-
 const CACHE = process.env.PROXMOX_GPU_STACK_CACHE ?? join(homedir(), ".cache", "proxmox-gpu-stack");
 
 /** What of a LabStack's folder belongs to the state of its host. */
@@ -79,7 +73,7 @@ class SavedState {
  * the checkout's inputs stay the same; the way there belongs to tests that start from a bare host.
  */
 export function usePreparedLab(): LabStack {
-  const stack = new LabStack(`${NETWORK}.${process.env.JEST_WORKER_ID ?? "1"}`);
+  const stack = new LabStack();
   const saved = new SavedState(stack.subnet);
   jest.setTimeout(600_000);
   beforeAll(() => {

@@ -3,8 +3,7 @@ import { join } from "node:path";
 
 import { ask, PROJECT, useLab } from "./lab-stack";
 
-const SUBNET = "10.91.9";
-const stack = useLab(SUBNET);
+const stack = useLab();
 
 interface Row {
   readonly where: string;
@@ -102,7 +101,7 @@ const CASES: readonly {
     what: "driver libraries of another version in the container",
     damage: () => {
       stack.onHost(
-        `curl -sSfo /tmp/other.run http://${SUBNET}.1:8080/nvidia/NVIDIA-Linux-x86_64-590.48.01.run && pct push 129 /tmp/other.run /tmp/other.run && rm /tmp/other.run`,
+        `curl -sSfo /tmp/other.run http://${stack.subnet}.1:8080/nvidia/NVIDIA-Linux-x86_64-590.48.01.run && pct push 129 /tmp/other.run /tmp/other.run && rm /tmp/other.run`,
       );
       stack.inContainer("sh /tmp/other.run --silent --no-questions --ui=none --no-kernel-modules");
       stack.inContainer("rm /tmp/other.run");
@@ -231,7 +230,7 @@ describe("a container that is stopped", () => {
       unchecked: [],
     });
     expect(stack.inContainer("cat /root/mark")).toBe("precious");
-    expect(await ask(`http://${SUBNET}.129:30000`, "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
+    expect(await ask(stack.endpoint(), "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
   });
 });
 

@@ -1,9 +1,8 @@
 import { LabStack } from "./lab-stack";
 
-const SUBNET = "10.84.0";
 const OURS = 129;
 const OTHER = 130;
-const stack = new LabStack(SUBNET);
+const stack = new LabStack();
 jest.setTimeout(600_000);
 
 /** The stack's driver and container without what runs in it: the driver is what is tested here. */

@@ -7,7 +7,7 @@ const BUILD = "proxmox-gpu-stack-environment-ml-env";
 const UV_CACHE = "/var/cache/proxmox-gpu-stack/uv";
 
 const stack = useDeployedLab();
-const wheelhouse = new LocalWheelhouse(stack, stack.subnet);
+const wheelhouse = new LocalWheelhouse(stack);
 afterAll(() => {
   wheelhouse.remove();
 });
@@ -24,7 +24,7 @@ const halfBuilt = () =>
     "pct exec 129 -- sh -c 'for e in /opt/proxmox-gpu-stack/environments/ml-env/*/; do test -e $e.complete || echo $e; done'",
   );
 const expectCorrectAnswer = async () => {
-  const answer = () => ask(`http://${stack.subnet}.129:30000`, "What is 2 and 2?");
+  const answer = () => ask(stack.endpoint(), "What is 2 and 2?");
   expect(await answer().catch(answer)).toMatch(/\b(4|four)\b/i);
 };
 

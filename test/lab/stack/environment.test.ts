@@ -4,13 +4,12 @@ import { join } from "node:path";
 import { ask, PROJECT, useLab } from "./lab-stack";
 import { interpreterArchive, LocalWheelhouse } from "./wheelhouse";
 
-const SUBNET = "10.91.1";
 const LOCK = "lab-sglang-0.5.11";
 const UNIT = "proxmox-gpu-stack-environment-ml-env";
 const LOG = "/var/lib/proxmox-gpu-stack/work/environment-ml-env.log";
 
-const stack = useLab(SUBNET);
-const wheelhouse = new LocalWheelhouse(stack, SUBNET);
+const stack = useLab();
+const wheelhouse = new LocalWheelhouse(stack);
 afterAll(() => {
   wheelhouse.remove();
 });
@@ -24,7 +23,7 @@ const current = () => stack.inContainer("readlink /opt/ml-env").split("/").at(-1
 const pid = () => stack.inContainer("systemctl show -P MainPID sglang-qwen");
 const kept = () => stack.inContainer("ls /opt/proxmox-gpu-stack/environments/ml-env").split("\n").sort();
 const expectCorrectAnswer = async () => {
-  const answer = () => ask(`http://${SUBNET}.129:30000`, "What is 2 and 2?");
+  const answer = () => ask(stack.endpoint(), "What is 2 and 2?");
   // A connection that was kept open ended with the server that was restarted.
   expect(await answer().catch(answer)).toMatch(/\b(4|four)\b/i);
 };

@@ -3,9 +3,8 @@ import { join } from "node:path";
 
 import { LabStack, PROJECT } from "./lab-stack";
 
-const SUBNET = "10.88.0";
 const NEXT_KERNEL = "6.8.12-8-pve";
-const stack = new LabStack(SUBNET);
+const stack = new LabStack();
 jest.setTimeout(600_000);
 
 /** Only the host: what is tested here is done before any container. */

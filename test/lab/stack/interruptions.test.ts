@@ -1,7 +1,6 @@
 import { ask, useLab } from "./lab-stack";
 
-const SUBNET = "10.82.0";
-const stack = useLab(SUBNET);
+const stack = useLab();
 
 describe("an up that is cut off", () => {
   it("by a reboot in the middle of the driver's build fails, and the next one finishes the driver", async () => {
@@ -28,7 +27,7 @@ describe("an up that is cut off", () => {
     // Unless it ended meanwhile, the same work goes on without a connection.
     if (still !== "") expect(still).toBe(invocation);
     stack.deploy();
-    expect(await ask(`http://${SUBNET}.129:30000`, "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
+    expect(await ask(stack.endpoint(), "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
   });
 
   it("leaves no second build behind: one log, one complete environment", () => {

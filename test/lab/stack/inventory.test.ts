@@ -6,10 +6,9 @@ import { parse, stringify } from "yaml";
 
 import { ask, LabStack, PROJECT, type StackFile } from "./lab-stack";
 
-const SUBNET = "10.83.0";
 const ANOTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFqvyAFskyoBX8N43V9bRkX3DGEqpY9TnrdvHVATjmBQ";
 
-const lab = new LabStack(SUBNET);
+const lab = new LabStack();
 jest.setTimeout(600_000);
 
 beforeAll(() => {
@@ -27,7 +26,13 @@ function stack(...words: string[]) {
 }
 
 function inventory(...options: string[]) {
-  return stack("inventory", `root@${SUBNET}.5`, "--identity", join(lab.folder, "client_ed25519"), ...options);
+  return stack(
+    "inventory",
+    `root@${lab.subnet}.5`,
+    "--identity",
+    join(lab.folder, "client_ed25519"),
+    ...options,
+  );
 }
 
 interface Finding {
@@ -104,8 +109,8 @@ describe("a bare host", () => {
   });
 
   it.each([
-    ["there is no host", `root@${SUBNET}.77`],
-    ["there is no SSH server", `root@${SUBNET}.1`],
+    ["there is no host", `root@${lab.subnet}.77`],
+    ["there is no SSH server", `root@${lab.subnet}.1`],
   ])("where %s, the exit code says so", (_, target) => {
     const { status, stderr } = stack("inventory", target);
     expect(status).toBe(4);
@@ -126,7 +131,7 @@ describe("what stops an up is known before it", () => {
       Object.assign(file["host"] ?? {}, { hostKey: ANOTHER_KEY }),
     );
     expect(status).toBe(1);
-    expect(problems).toEqual([`ssh: ${SUBNET}.5 shows another host key than the declared one`]);
+    expect(problems).toEqual([`ssh: ${lab.subnet}.5 shows another host key than the declared one`]);
   });
 
   it("a wrong password, which is not shown", () => {
@@ -155,7 +160,7 @@ describe("what stops an up is known before it", () => {
 
   it("a host that is not there", () => {
     const { status, problems } = doctorAfter((file) =>
-      Object.assign(file["host"] ?? {}, { address: `${SUBNET}.77` }),
+      Object.assign(file["host"] ?? {}, { address: `${lab.subnet}.77` }),
     );
     expect(status).toBe(4);
     expect(problems.map((text) => text.split(":")[0])).toEqual(["ssh", "api"]);
@@ -177,13 +182,13 @@ describe("what stops an up is known before it", () => {
 
   it("a container of others with the id, and somebody else at the address", () => {
     lab.onHost(
-      `printf 'arch: amd64\\nhostname: mail\\nrootfs: local-lvm:vm-129-disk-0,size=8G\\n' > /etc/pve/lxc/129.conf; ip address add ${SUBNET}.129/32 dev vmbr0`,
+      `printf 'arch: amd64\\nhostname: mail\\nrootfs: local-lvm:vm-129-disk-0,size=8G\\n' > /etc/pve/lxc/129.conf; ip address add ${lab.subnet}.129/32 dev vmbr0`,
     );
     const { problems } = doctorAfter(unchanged);
-    lab.onHost(`rm /etc/pve/lxc/129.conf; ip address del ${SUBNET}.129/32 dev vmbr0`);
+    lab.onHost(`rm /etc/pve/lxc/129.conf; ip address del ${lab.subnet}.129/32 dev vmbr0`);
     expect(problems).toEqual([
       "container-id: ml: container 129 (mail) is not this stack's",
-      `address: ml: somebody answers at ${SUBNET}.129`,
+      `address: ml: somebody answers at ${lab.subnet}.129`,
     ]);
   });
 });
@@ -241,7 +246,7 @@ describe("a deployed host", () => {
     expect(lab.previewedSteps()).toEqual(["update qwen-service"]);
     lab.deploy();
     expect(state().split("\n")).toEqual(["active", "enabled", "active", "enabled"]);
-    expect(await ask(`http://${SUBNET}.129:30000`, "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
+    expect(await ask(lab.endpoint(), "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
     lab.edit(disable);
     lab.deploy();
     expect(state().split("\n")).toEqual(["inactive", "disabled", "inactive", "disabled"]);
@@ -261,7 +266,7 @@ describe("a deployed host", () => {
       vmId: 129,
       cores: 2,
       memoryGiB: 4,
-      network: { address: `${SUBNET}.129/24` },
+      network: { address: `${lab.subnet}.129/24` },
       gpus: ["rtx-a6000-0", "rtx-a6000-1"],
       mounts: [{ source: "/srv/models", target: "/models", readOnly: true }],
     });

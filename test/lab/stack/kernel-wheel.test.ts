@@ -4,18 +4,17 @@ import { servicePaths } from "../../../plan/unit/paths";
 import { replace, useKernelWheel, Variants } from "./kernel-wheel";
 import { ask, useLab } from "./lab-stack";
 
-const SUBNET = "10.91.2";
 const WHEELS = "/var/cache/proxmox-gpu-stack/wheels";
 const UNIT = "proxmox-gpu-stack-wheel-lab-kernel";
 
-const stack = useLab(SUBNET);
+const stack = useLab();
 const variants = new Variants();
 
 // Each case that compiles takes minutes on a busy machine.
 jest.setTimeout(1_200_000);
 
 beforeAll(() => {
-  useKernelWheel(stack, SUBNET);
+  useKernelWheel(stack);
 });
 afterAll(() => {
   variants.remove();
@@ -51,7 +50,7 @@ const installed = () =>
   );
 
 const expectAnswer = async () => {
-  expect(await ask(`http://${SUBNET}.129:30000`, "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
+  expect(await ask(stack.endpoint(), "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
 };
 
 /** A variant whose build has something to do although the sources are the same: no object of an earlier one is taken. */
@@ -100,7 +99,7 @@ describe("an environment with a wheel from source", () => {
           vmId: 130,
           gpus: [],
           mounts: [],
-          network: { ...(ml?.network as object), address: `${SUBNET}.130/24` },
+          network: { ...(ml?.network as object), address: `${stack.subnet}.130/24` },
         },
       };
       const environments = file.environments as Record<string, Record<string, unknown>>;

@@ -44,17 +44,17 @@ function made(command: string, ...args: string[]): string {
 }
 
 /** Puts sources, packages and a toolkit installer on the lab's file server and makes the stack use them. */
-export function useKernelWheel(stack: LabStack, subnet: string): void {
+export function useKernelWheel(stack: LabStack): void {
   const files = join(stack.folder, "run", "www");
   mkdirSync(join(files, "cuda"), { recursive: true });
   made("publish", join(files, "wheelhouse"));
   const sha256 = made("build-toolkit", join(files, "cuda")).slice(0, 64);
   stack.edit((file) => {
-    file.wheelhouse = { path: "/srv/wheelhouse", mirror: `http://${subnet}.1:8080/wheelhouse` };
+    file.wheelhouse = { path: "/srv/wheelhouse", mirror: `http://${stack.subnet}.1:8080/wheelhouse` };
     file.toolkits = {
       "cuda-13": {
         version: "13.0.2",
-        installer: { url: `http://${subnet}.1:8080/cuda/cuda_{version}_linux.run`, sha256 },
+        installer: { url: `http://${stack.subnet}.1:8080/cuda/cuda_{version}_linux.run`, sha256 },
         components: COMPONENTS,
       },
     };

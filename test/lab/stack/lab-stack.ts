@@ -5,6 +5,8 @@ import { join } from "node:path";
 
 import { parse, stringify } from "yaml";
 
+import { takeNetwork } from "../network";
+
 export const PROJECT = join(__dirname, "..", "..", "..");
 
 /** A stack file as data; keys without their namespace. */
@@ -33,9 +35,11 @@ export class LabStack {
   private readonly environment: NodeJS.ProcessEnv;
   private content: StackFile = {};
 
-  /** @param subnet first three octets, e.g. "10.81.0" */
-  constructor(readonly subnet: string) {
-    this.environment = { ...process.env, LAB_DIR: this.folder, LAB_SUBNET: subnet };
+  /** First three octets of its network. */
+  readonly subnet = takeNetwork(this.folder);
+
+  constructor() {
+    this.environment = { ...process.env, LAB_DIR: this.folder, LAB_SUBNET: this.subnet };
   }
 
   /** Brings the lab's host up and lays out the engine. */
@@ -249,8 +253,8 @@ export function initStack(name: string, folder: string, environment: NodeJS.Proc
 }
 
 /** A lab for the tests of one file: up before the first, gone after the last. */
-export function useLab(subnet: string): LabStack {
-  const stack = new LabStack(subnet);
+export function useLab(): LabStack {
+  const stack = new LabStack();
   jest.setTimeout(600_000);
   beforeAll(() => {
     stack.up();

@@ -1,10 +1,9 @@
 import { ask, useLab } from "./lab-stack";
 
-const SUBNET = "10.81.0";
-const ENDPOINT = `http://${SUBNET}.129:30000`;
 const ANOTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFqvyAFskyoBX8N43V9bRkX3DGEqpY9TnrdvHVATjmBQ";
 
-const stack = useLab(SUBNET);
+const stack = useLab();
+const ENDPOINT = stack.endpoint();
 
 const container = () => stack.onHost("pct config 129");
 
@@ -33,7 +32,7 @@ describe("a bare host", () => {
     expect(outputs).toMatchObject({
       driverVersion: "580.105.08",
       endpoints: { qwen: ENDPOINT },
-      containerAddresses: { ml: { vmId: 129, address: `${SUBNET}.129` } },
+      containerAddresses: { ml: { vmId: 129, address: `${stack.subnet}.129` } },
       environmentDigests: { "ml-env": expect.stringMatching(/^[0-9a-f]{12}$/) as string },
     });
     const check = (outputs.healthChecks as Record<string, string>).qwen ?? "";
@@ -116,7 +115,7 @@ describe("a container's data", () => {
   it("outlives a changed template (T1): nothing happens to a container that is there", () => {
     set(
       "containers.ml.template.url",
-      `http://${SUBNET}.1:8080/template/debian-12-standard_12.99-1_amd64.tar.zst`,
+      `http://${stack.subnet}.1:8080/template/debian-12-standard_12.99-1_amd64.tar.zst`,
     );
     set("containers.ml.template.sha256", "0".repeat(64));
     expect(containerSteps()).toEqual([]);

@@ -3,8 +3,7 @@ import { join } from "node:path";
 
 import { ask, useLab, type Result, type StackFile } from "./lab-stack";
 
-const SUBNET = "10.91.3";
-const stack = useLab(SUBNET);
+const stack = useLab();
 
 const TOKEN = "hf_labreader";
 const GATED = "a0a2edcf60ea372f7edbd0ba03fd0c23e81d780d";
@@ -42,7 +41,7 @@ function declareExtra(changes: object, secrets: StackFile | Record<string, strin
         repo: "lab/gated-tiny",
         revision: GATED,
         path: EXTRA,
-        endpoint: `http://${SUBNET}.1:8090`,
+        endpoint: `http://${stack.subnet}.1:8090`,
         ...changes,
       },
     });
@@ -63,7 +62,7 @@ function partOf(path: string, megabytes: number): Promise<void> {
 }
 
 async function serves(): Promise<void> {
-  expect(await ask(`http://${SUBNET}.129:30000`, "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
+  expect(await ask(stack.endpoint(), "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
 }
 
 /** Places on the host where the token is: files, command lines, environments, properties of units, the journal. */

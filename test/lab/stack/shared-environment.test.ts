@@ -11,7 +11,7 @@ const OWN = "/opt/proxmox-gpu-stack/environments/second-env";
 const LOG = "/var/lib/proxmox-gpu-stack/work/environment-second-env.log";
 
 const stack = usePreparedLab();
-const wheelhouse = new LocalWheelhouse(stack, stack.subnet);
+const wheelhouse = new LocalWheelhouse(stack);
 afterAll(() => {
   wheelhouse.remove();
 });

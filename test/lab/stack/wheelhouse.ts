@@ -32,15 +32,18 @@ export class LocalWheelhouse {
   readonly folder = mkdtempSync(join(tmpdir(), "lab-wheelhouse-"));
   private readonly environments: string[] = [];
 
-  constructor(
-    private readonly stack: LabStack,
-    private readonly subnet: string,
-  ) {}
+  constructor(private readonly stack: LabStack) {}
 
   /** Fetches the files of locks from the lab's index. */
   fetch(...locks: string[]): void {
     for (const lock of locks) {
-      const result = this.cli("wheelhouse", "fetch", lock, "--index", `http://${this.subnet}.1:3141/simple`);
+      const result = this.cli(
+        "wheelhouse",
+        "fetch",
+        lock,
+        "--index",
+        `http://${this.stack.subnet}.1:3141/simple`,
+      );
       if (result.status !== 0) throw new Error(result.output);
     }
   }
@@ -81,7 +84,7 @@ export class LocalWheelhouse {
     const table =
       python === undefined
         ? ""
-        : `[tool.proxmox-gpu-stack.python]\nversion = "3.11.2"\nurl = "http://${this.subnet}.1/${python.name}"\nsha256 = "${python.sha256}"\n`;
+        : `[tool.proxmox-gpu-stack.python]\nversion = "3.11.2"\nurl = "http://${this.stack.subnet}.1/${python.name}"\nsha256 = "${python.sha256}"\n`;
     writeFileSync(
       join(folder, "pyproject.toml"),
       `[project]\nname = "${lock}"\nversion = "1"\ndependencies = []\n[tool.proxmox-gpu-stack.smoke-test]\n${smokeTest}\n${table}`,

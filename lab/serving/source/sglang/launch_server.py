@@ -6,6 +6,7 @@ full load, -9 (by its own hand) for anything after child processes exist, and fo
 
 import os
 import signal
+import socket
 import sys
 import threading
 
@@ -41,8 +42,17 @@ class Shutdown:
 
     def __init__(self, server, engine):
         self.server, self.engine = server, engine
+        # As asyncio waits: signal.pause() would sleep over a signal that comes just before it.
+        self._woken, wakes = socket.socketpair()
+        wakes.setblocking(False)
+        signal.set_wakeup_fd(wakes.detach(), warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, lambda *_: self._start(self._drain))
         signal.signal(signal.SIGINT, lambda *_: self._start(self._leave))
+
+    def wait(self):
+        """Serves signals for ever."""
+        while True:
+            self._woken.recv(64)
 
     def _start(self, way):
         self.server.is_stopping = True
@@ -94,7 +104,7 @@ def serve(arguments, model, cards):
         log(f"ERROR:    [Errno {error.errno}] error while attempting to bind on address {address!r}: address already in use")
         engine.family.kill_children()
         os._exit(3)
-    Shutdown(server, engine)
+    shutdown = Shutdown(server, engine)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     log("INFO:     Application startup complete.")
     log(f"INFO:     Uvicorn running on http://{address[0]}:{address[1]} (Press CTRL+C to quit)")
@@ -102,8 +112,7 @@ def serve(arguments, model, cards):
         server.is_ready = True
     else:
         threading.Thread(target=warm_up, args=(arguments, server), daemon=True).start()
-    while True:
-        signal.pause()
+    shutdown.wait()
 
 
 def main():
