@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { SCRIPTS } from "../../plan/script";
@@ -22,21 +23,27 @@ function install(name: string, version: string, modules: Record<string, string> 
 }
 
 /** Runs the smoke test; an architectures tool that answers `found`. */
-function smokeTest(lock: string, test: object, { wheels = [] as string[], found = {} } = {}) {
+function smokeTest(
+  lock: string,
+  test: object,
+  { wheels = [] as string[], found = {}, options = [] as string[] } = {},
+) {
   const tool = sandbox.write("tool.py", `import json; print(json.dumps(${JSON.stringify(found)}))`);
   const words = [
     join(SCRIPTS, "tools", "ml-env-smoke-test.py"),
+    ...options,
     sandbox.write("lock", lock),
     sandbox.write("test.json", JSON.stringify({ imports: [], architectures: [], ...test })),
     tool,
     ...wheels,
   ];
-  const { status, stderr } = spawnSync("python3", words, {
+  const { status, stdout, stderr } = spawnSync("python3", words, {
     encoding: "utf8",
     env: { ...process.env, PYTHONPATH: sandbox.path("site") },
   });
   return {
     status,
+    said: stdout.trim(),
     wrong: stderr
       .trim()
       .split("\n")
@@ -51,10 +58,7 @@ describe("the smoke test of an environment", () => {
     install("torch", "2.11.0", TORCH);
     expect(
       smokeTest("torch==2.11.0 \\\n    --hash=sha256:00\n", { imports: ["torch"], cuda: "13.0" }),
-    ).toEqual({
-      status: 0,
-      wrong: [],
-    });
+    ).toMatchObject({ status: 0, wrong: [] });
   });
 
   it("names every package of the lock at another version, or not there", () => {
@@ -76,7 +80,10 @@ describe("the smoke test of an environment", () => {
   it("asks for the version of a wheel that was built in place of the lock's", () => {
     install("sgl-kernel", "0.3.21+g1234");
     const wheels = ["/wheels/x/sgl_kernel-0.3.21+g1234-cp310-abi3-linux_x86_64.whl"];
-    expect(smokeTest("sgl-kernel==0.3.21\n", {}, { wheels })).toEqual({ status: 0, wrong: [] });
+    expect(smokeTest("sgl-kernel==0.3.21\n", {}, { wheels })).toMatchObject({
+      status: 0,
+      wrong: [],
+    });
   });
 
   it("imports in the declared order and says which one fails, and how", () => {
@@ -101,5 +108,62 @@ describe("the smoke test of an environment", () => {
     expect(smokeTest("", { architectures: ["sm_120"] }, { found }).wrong).toEqual([
       "sgl_kernel holds no code for sm_120, only for sm_90",
     ]);
+  });
+});
+
+describe("an environment that was tested in another container", () => {
+  const record = () => sandbox.path("record.json");
+  const test = { imports: ["torch"] };
+  /** A library of the system, and a package that uses it: a second import would fail. */
+  beforeEach(() => {
+    sandbox.write("system/library.txt", "one");
+    install("torch", "2.11.0", {
+      "torch/__init__.py": `import pathlib
+assert not pathlib.Path(${JSON.stringify(sandbox.path("once"))}).exists()
+pathlib.Path(${JSON.stringify(sandbox.path("once"))}).touch()
+open(${JSON.stringify(sandbox.path("system/library.txt"))}).close()
+`,
+    });
+    expect(smokeTest("", test, { options: ["--record", record()] }).status).toBe(0);
+  });
+  const again = (change: object = {}) =>
+    smokeTest("", { ...test, ...change }, { options: ["--recorded", record()] });
+
+  it("is not imported again where all that the imports used is the same", () => {
+    expect(again()).toEqual({
+      status: 0,
+      said: "imports not repeated: everything they use is the same as where they were tested",
+      wrong: [],
+    });
+  });
+
+  it.each([
+    ["a file of the system is another", () => sandbox.write("system/library.txt", "two")],
+    ["a file of the system is not there", () => rmSync(sandbox.path("system/library.txt"))],
+    ["the record is not there", () => rmSync(record())],
+    [
+      "the processor is another",
+      () =>
+        writeFileSync(
+          record(),
+          readFileSync(record(), "utf8").replace(/"processor": "\w+/, '"processor": "another'),
+        ),
+    ],
+  ])("is imported again where %s", (_what, change) => {
+    change();
+    expect(again()).toMatchObject({
+      status: 1,
+      said: expect.stringContaining("imports repeated here: ") as string,
+    });
+  });
+
+  it("is imported again where the test is another", () => {
+    expect(again({ cuda: "13.0" }).said).toBe("imports repeated here: another test");
+  });
+
+  it("leaves no record of a test that failed", () => {
+    rmSync(record());
+    expect(smokeTest("", test, { options: ["--record", record()] }).status).toBe(1);
+    expect(existsSync(record())).toBe(false);
   });
 });
