@@ -5,7 +5,7 @@ import { join } from "node:path";
 const NETWORKS = "10.80";
 
 /** Who has which network, for all test runs of this machine: links to the labs' folders. */
-const CLAIMS = "/run/lock/proxmox-gpu-stack-tests";
+export const CLAIMS = "/run/lock/proxmox-gpu-stack-tests";
 
 function claim(subnet: string, folder: string): boolean {
   // The bridge of a lab whose test was killed.
