@@ -2,9 +2,10 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { ask, PROJECT, useLab } from "./lab-stack";
+import { useDeployedLab } from "./deployed-lab";
+import { ask, PROJECT } from "./lab-stack";
 
-const stack = useLab();
+const stack = useDeployedLab();
 const file = () => join(stack.folder, "Pulumi.test.yaml");
 
 interface Outcome {
@@ -47,7 +48,6 @@ describe("a planned end", () => {
   let outcome: Outcome;
 
   beforeAll(() => {
-    stack.deploy();
     stack.inContainer("sh -c 'echo precious > /root/mark'");
   });
 

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { ask, useLab, type Result, type StackFile } from "./lab-stack";
+import { useDeployedLab } from "./deployed-lab";
+import { ask, type Result, type StackFile } from "./lab-stack";
 
-const stack = useLab();
+const stack = useDeployedLab();
 
 const TOKEN = "hf_labreader";
 const GATED = "a0a2edcf60ea372f7edbd0ba03fd0c23e81d780d";
@@ -75,10 +76,6 @@ function tokenPlaces(): string {
        journalctl --no-pager -q | grep -v 'grep' | grep -F ${TOKEN}; } 2>/dev/null || true`,
   );
 }
-
-beforeAll(() => {
-  stack.deploy();
-});
 
 afterEach(() => {
   faulty();
