@@ -1,10 +1,13 @@
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { PROJECT_DIRECTORY } from "../config/load";
+import { parse } from "yaml";
+import { inspectStack, PROJECT_DIRECTORY } from "../config/load";
+import { planContainers, type ContainerPlan } from "../plan/container-steps";
 import { adoptedEntries, mountsOf } from "./adopt/entries";
 import { contentsOf, contentsStep, type ContainerContents } from "./adopt/facts";
 import { importFile } from "./adopt/import-file";
 import { projectLocks } from "./adopt/locks";
+import { nextCommands } from "./adopt/next-commands";
 import { adoptionReport } from "./adopt/report";
 import { EXIT, UsageError, type ExitCode } from "./exit-codes";
 import { factsOf, hostTarget, type InventoryOptions } from "./inventory";
@@ -13,6 +16,7 @@ import { parseGuest } from "./inventory/guest-configuration";
 import type { HostFacts } from "./inventory/host-facts";
 import { stackFileText } from "./inventory/stack-file";
 import { lookAt, type SshTarget } from "./remote/ssh";
+import { say } from "./say";
 
 export interface AdoptOptions extends Omit<InventoryOptions, "json"> {
   /** Ids, comma between. */
@@ -59,6 +63,31 @@ const nameOf = (facts: HostFacts, id: string): string => {
   return entryNameOf(parseGuest(configuration).option("hostname") ?? `guest-${id}`);
 };
 
+/** The containers as the text of a stack file declares them; none while it has an error. */
+function declaredContainers(text: string, source: string): ContainerPlan[] {
+  const { config: values } = parse(text) as { config: Record<string, unknown> };
+  const { config } = inspectStack(values, { source });
+  return config === undefined ? [] : planContainers(config);
+}
+
+function writeFiles(
+  out: string,
+  text: string,
+  facts: HostFacts,
+  containers: readonly { name: string; id: string }[],
+) {
+  const stack = path.basename(out).slice("Pulumi.".length, -".yaml".length);
+  const file = path.join(path.dirname(out), `adopt-${stack}.json`);
+  writeFileSync(out, text);
+  writeFileSync(file, `${JSON.stringify(importFile(stack, facts.node, containers), null, 2)}\n`);
+  say(`written: ${out}, ${file}\n`);
+  if (path.resolve(path.dirname(out)) !== PROJECT_DIRECTORY)
+    say(
+      `Pulumi finds a stack's file beside Pulumi.yaml: move ${out} to ${PROJECT_DIRECTORY} before the commands below\n`,
+    );
+  return { stack, stackFile: out, importFile: file };
+}
+
 /**
  * `./stack adopt root@HOST --container ID[,ID] [--out FILE]`: hand-made containers with what runs in them as a stack
  * file, the file for `pulumi import`, and what the first `up` would change. Nothing changes on the host.
@@ -66,23 +95,29 @@ const nameOf = (facts: HostFacts, id: string): string => {
 export async function adopt(host: string, options: AdoptOptions): Promise<ExitCode> {
   const target = hostTarget(host, options);
   const ids = idsOf(options.container);
-  if (options.out !== undefined) checkOut(options.out);
+  const { out } = options;
+  if (out !== undefined) checkOut(out);
   const facts = await factsOf(target);
   const contents = await contentsFrom(target, facts, ids);
   const adopted = adoptedEntries(facts, contents, projectLocks(PROJECT_DIRECTORY));
   const text = stackFileText(target.address, facts, adopted);
-  const out = options.out ?? `Pulumi.${facts.node}.yaml`;
-  const stack = path.basename(out).slice("Pulumi.".length, -".yaml".length);
-  const imported = path.join(path.dirname(out), `adopt-${stack}.json`);
-  if (options.out === undefined) process.stdout.write(text);
-  else {
-    const containers = ids.map((id) => ({ name: nameOf(facts, id), id }));
-    writeFileSync(out, text);
-    writeFileSync(imported, `${JSON.stringify(importFile(stack, facts.node, containers), null, 2)}\n`);
-    process.stderr.write(`written: ${out}, ${imported}\n\n`);
+  const report = adoptionReport(facts, contents, adopted, declaredContainers(text, out ?? "the stack file"));
+  if (out === undefined) {
+    process.stdout.write(text);
+    say(
+      `${report}\nWith --out Pulumi.${facts.node}.yaml it writes this file and the one for \`pulumi import\`, and says what to run.`,
+    );
+    return EXIT.fine;
   }
-  process.stderr.write(
-    adoptionReport(facts, contents, adopted, { stack, stackFile: out, importFile: imported }),
+  const containers = ids.map((id) => ({ name: nameOf(facts, id), id }));
+  const files = writeFiles(out, text, facts, containers);
+  say(report);
+  say(
+    nextCommands(
+      files,
+      containers.map(({ name }) => name),
+      adopted,
+    ).trimEnd(),
   );
   return EXIT.fine;
 }

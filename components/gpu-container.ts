@@ -85,6 +85,15 @@ const NOT_THE_PROVIDERS = [
   "features",
   // The attach step starts it when its devices are there; the provider would stop it.
   "started",
+  // A stack file does not say them, an adopted container may have them: the provider would take them away, and restart the
+  // container for those of the network.
+  "cpu.limit",
+  "cpu.units",
+  "networkInterfaces[0].firewall",
+  "networkInterfaces[0].mtu",
+  "networkInterfaces[0].rateLimit",
+  "networkInterfaces[0].vlanId",
+  "initialization.ipConfigs[0].ipv6",
 ];
 
 /**

@@ -111,7 +111,7 @@ function addModel(draft: Draft, path: string, contents: ContainerContents, mount
 function addServer(
   draft: Draft,
   container: ContainerFacts,
-  entry: { name: string; cards: readonly string[] },
+  entry: { name: string; cards: readonly string[]; deviceMode: string },
   contents: ContainerContents,
   server: FoundServer,
   locks: ReadonlyMap<string, Versions>,
@@ -140,6 +140,8 @@ function addServer(
     replaces: server.unit,
     ...(tensorParallel === undefined || tensorParallel === entry.cards.length ? {} : { tensorParallel }),
     ...settings,
+    // Nodes that are closed to others stay so: another mode would restart the container.
+    ...(/[67]$/.test(entry.deviceMode) ? {} : { user: "root" }),
     ...(server.draftModelPath === undefined
       ? {}
       : {
@@ -185,7 +187,11 @@ export function adoptedEntries(
     const inside = contents.get(container.id);
     if (inside === undefined) continue;
     const { name, value } = existingContainer(container, facts, cards);
-    const entry = { name, cards: (value["gpus"] as string[] | undefined) ?? [] };
+    const entry = {
+      name,
+      cards: (value["gpus"] as string[] | undefined) ?? [],
+      deviceMode: String(value["deviceMode"] ?? "0666"),
+    };
     for (const unit of inside.units) {
       const server = foundServer(unit, (program) =>
         releaseIn(inside.environments.find(({ path }) => program.startsWith(`${path}/bin/`))),

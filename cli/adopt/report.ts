@@ -1,92 +1,139 @@
-/** What the first `up` of an adopted stack changes, what it leaves, and how to go on. */
-import { parseGuest } from "../inventory/guest-configuration";
+/** What the first `up` of an adopted stack changes and what it leaves, by subject. */
+import type { ContainerPlan } from "../../plan/container-steps";
+import { settingDrifts } from "../drift/container-settings";
+import { driverState } from "../inventory/driver-block";
 import type { ContainerFacts, HostFacts } from "../inventory/host-facts";
-import type { Adopted } from "./entries";
+import type { Adopted, AdoptedService } from "./entries";
 import type { ContainerContents } from "./facts";
-import { providerUrn } from "./import-file";
 import { differenceText } from "./locks";
+import { restartReasons } from "./restart-reasons";
 
-/** Device nodes that a container with cards gets beside the cards'. */
-const SHARED_NODES = ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"];
-
-/** Why the first `up` restarts a container, one text each; empty: it stays up. */
-export function restartReasons(configuration: string): string[] {
-  const guest = parseGuest(configuration);
-  const reasons: string[] = [];
-  if (!`,${guest.option("features") ?? ""},`.includes(",nesting=1,")) reasons.push("it has no nesting");
-  const devices = guest.options(/^dev\d+$/).map(({ value }) => value.replace(/^path=/, ""));
-  const missing = SHARED_NODES.filter(
-    (node) => !devices.some((value) => value === node || value.startsWith(`${node},`)),
-  );
-  if (missing.length > 0) reasons.push(`it lacks ${missing.join(", ")}`);
-  const raw = guest
-    .options(/^lxc\./)
-    .filter(({ value }) => value.includes("nvidia") || value.startsWith("c 195:"));
-  if (raw.length > 0) reasons.push("its cards come by raw lxc.* lines, which must be deleted before");
-  return reasons;
+/** A subject with what happens to it: a word such as `keeps`, and what. */
+interface Section {
+  readonly title: string;
+  readonly lines: readonly (readonly [word: string, text: string])[];
 }
 
-function containerLines(container: ContainerFacts, contents: ContainerContents, facts: HostFacts): string[] {
-  const reasons = restartReasons(container.configuration);
-  const memory = Number(parseGuest(container.configuration).option("memory") ?? 512);
-  const drivers = contents.driverLibraries;
-  return [
-    reasons.length > 0
-      ? `changed at once: container ${container.id} is restarted: ${reasons.join("; ")}`
-      : `stays: container ${container.id} keeps running, with its devices, mounts and data`,
-    ...(memory % 1024 === 0
-      ? []
-      : [`changed at once: container ${container.id}: memory is rounded up to whole GiB`]),
-    ...(drivers !== "" && facts.driverLoaded !== "" && drivers !== facts.driverLoaded
-      ? [
-          `changed at once: NVIDIA's libraries in container ${container.id}: ${drivers} -> ${facts.driverLoaded}`,
-        ]
-      : []),
-  ];
+function hostSection(facts: HostFacts): Section {
+  const { version, notes } = driverState(facts);
+  const isAsDeclared = version !== undefined && version === facts.driverLoaded;
+  return {
+    title: `host ${facts.node}`,
+    lines: [
+      isAsDeclared
+        ? [
+            "keeps",
+            `NVIDIA driver ${version}${facts.foreignDriver === "" ? "" : ", which no stack put there"}`,
+          ]
+        : ["changes", `its driver: ${notes.join("; ")}`],
+      ["adds", "headers and DKMS for its kernels, nouveau out of every initramfs: where they are missing"],
+      ["adds", "gpu-nodes.service: device nodes at every boot, each container held to its own cards"],
+    ],
+  };
 }
 
-function serviceLines({ list }: Adopted): string[] {
-  return list.flatMap((service) => [
-    `built beside: environment ${service.path} from ${service.lock.name}: ${differenceText(service.lock.differences)}`,
-    ...(service.madeByHand === undefined
-      ? []
-      : [`stays: ${service.madeByHand}, made by hand; remove it when nothing runs from it any more`]),
-    `installed, not started: sglang-${service.name}.service`,
-    `stays${service.isRunning ? ", and serves" : ""}: ${service.unit}, until services.${service.name}.enabled is true: then it is stopped, ` +
-      `sglang-${service.name}.service starts and is held to its gate; ${service.unit} is disabled when that passes, started again when not`,
+function containerSection(
+  container: ContainerFacts,
+  contents: ContainerContents,
+  plan: ContainerPlan | undefined,
+  facts: HostFacts,
+): Section {
+  const reasons = restartReasons(container.configuration, facts);
+  const settings = plan === undefined ? [] : settingDrifts(plan, container.configuration);
+  const libraries = contents.driverLibraries;
+  const wanted = driverState(facts).version ?? "the declared driver's";
+  return {
+    title: `container ${container.id}${plan === undefined ? "" : ` (${plan.name})`}`,
+    lines: [
+      ...(reasons.length === 0
+        ? [["keeps", "running, with its devices, mounts, settings and data"] as const]
+        : reasons.map((reason) => ["restarts", reason] as const)),
+      ...settings.map(
+        ({ setting, found, declared }) => ["changes", `${setting}: ${found} -> ${declared}`] as const,
+      ),
+      libraries === wanted
+        ? ["keeps", `NVIDIA's libraries ${libraries}`]
+        : ["changes", `NVIDIA's libraries: ${libraries === "" ? "none" : libraries} -> ${wanted}`],
+    ],
+  };
+}
+
+function modelSections({ models }: Adopted): Section[] {
+  return Object.entries(models.value).map(([name, { path }]) => ({
+    title: `model ${name}`,
+    lines: [
+      ["checks", `every file of ${String(path)} against the hub's hashes; what is right is kept, read-only`],
+      ["moves", `what is no part of it into ${String(path)}.replaced; fetches what is missing`],
+    ],
+  }));
+}
+
+function environmentSections({ list, environments }: Adopted): Section[] {
+  return Object.entries(environments.value).map(([name, { path }]) => {
+    const service = list.find((candidate) => candidate.path === path);
+    return {
+      title: `environment ${name}`,
+      lines: [
+        ["adds", `${String(path)} from the lock ${service?.lock.name ?? "that you choose"}`],
+        ...(service?.madeByHand === undefined
+          ? []
+          : [
+              ["keeps", `${service.madeByHand}; remove it when nothing runs from it any more`] as const,
+              ["differs", differenceText(service.lock.differences)] as const,
+            ]),
+      ],
+    };
+  });
+}
+
+function serviceSection({ name, unit, isRunning }: AdoptedService): Section {
+  return {
+    title: `service ${name}`,
+    lines: [
+      ["adds", `sglang-${name}.service, not started`],
+      ["keeps", `${unit}${isRunning ? ", which goes on serving" : ", which does not run now"}`],
+    ],
+  };
+}
+
+function sectionText({ title, lines }: Section): string[] {
+  return [`  ${title}`, ...lines.map(([word, text]) => `    ${word.padEnd(8)} ${text}`)];
+}
+
+/** What replaces a hand-made unit, and when: nobody is to be surprised by an outage. */
+function switchText({ list }: Adopted): string[] {
+  return list.flatMap(({ name, unit }) => [
+    "",
+    `The switch to sglang-${name}.service comes when you set services.${name}.enabled: true:`,
+    `  ${unit} stops, the new one loads the model and is held to its health gate. That is the one outage.`,
+    `  Passed: ${unit} is disabled, its file stays. Failed: ${unit} is started again, and \`up\` says why.`,
   ]);
 }
 
-/** One text of lines. */
+/**
+ * One text of lines.
+ *
+ * @param plans the containers as the written stack file declares them; empty when `check` has errors in it
+ */
 export function adoptionReport(
   facts: HostFacts,
   contents: ReadonlyMap<string, ContainerContents>,
   adopted: Adopted,
-  files: { stack: string; stackFile: string; importFile: string },
+  plans: readonly ContainerPlan[],
 ): string {
   const containers = facts.containers.flatMap((container) => {
     const inside = contents.get(container.id);
-    return inside === undefined ? [] : containerLines(container, inside, facts);
+    const plan = plans.find(({ settings }) => String(settings.vmId) === container.id);
+    return inside === undefined ? [] : [containerSection(container, inside, plan, facts)];
   });
-  const { stack, stackFile, importFile } = files;
-  const lines = [
-    "What the first `up` does:",
-    ...[...containers, ...serviceLines(adopted)].map((line) => `  ${line}`),
-    "",
-    "Next, when `./stack check` is content with the file (what it calls unknown is yours to fill in):",
-    `  ./stack check ${stackFile}`,
-    `  pulumi stack init ${stack}`,
-    `  pulumi up --stack ${stack} --target '${providerUrn(stack)}'`,
-    `  pulumi import --stack ${stack} --file ${importFile} --generate-code=false`,
-    `  pulumi preview --stack ${stack} --diff`,
-    `  pulumi up --stack ${stack}`,
-    ...adopted.list.map(
-      ({ name }) =>
-        `  pulumi config set --stack ${stack} --path 'proxmox-gpu-stack:services.${name}.enabled' true`,
-    ),
-    ...(adopted.list.length > 0
-      ? [`  pulumi up --stack ${stack}   # the switch: the server loads once`]
-      : []),
+  const sections = [
+    hostSection(facts),
+    ...containers,
+    ...modelSections(adopted),
+    ...environmentSections(adopted),
+    ...adopted.list.map(serviceSection),
   ];
-  return `${lines.join("\n")}\n`;
+  return ["What the first `up` does:", ...sections.flatMap(sectionText), ...switchText(adopted), ""].join(
+    "\n",
+  );
 }

@@ -1,6 +1,6 @@
 /** A container's configuration on the host, held against the plan: what the API was asked for, not what its steps set. */
 import type { ContainerPlan } from "../../plan/container-steps";
-import { parseGuest, properties, sizeGiB } from "../inventory/guest-configuration";
+import { descriptionOf, parseGuest, properties, sizeGiB } from "../inventory/guest-configuration";
 
 /** One setting that differs. */
 export interface SettingDrift {
@@ -14,18 +14,6 @@ export interface SettingDrift {
 }
 
 const NONE = "nothing";
-
-/** The description: comment lines before the options, percent-encoded as Proxmox VE does. */
-function descriptionOf(text: string): string {
-  const lines = (text.split(/^\[/m)[0] ?? "").split("\n");
-  const encoded = lines.filter((line) => line.startsWith("#")).map((line) => line.slice(1));
-  try {
-    return encoded.map(decodeURIComponent).join("\n").trimEnd();
-  } catch {
-    // Somebody wrote a percent sign by hand.
-    return encoded.join("\n").trimEnd();
-  }
-}
 
 /** A value as it is compared and shown: `undefined` is not declared, so anything may be there. */
 interface Comparison {

@@ -1,7 +1,14 @@
 /** One entry of `containers:`: a container that is there, or the one that a bare host could have. */
 import { UNKNOWN } from "../../config/schema";
 import { cardsIn, isFree, usesNvidia, type Card } from "./cards";
-import { parseGuest, properties, sizeGiB, type GuestConfiguration } from "./guest-configuration";
+import {
+  descriptionOf,
+  nvidiaDevices,
+  parseGuest,
+  properties,
+  sizeGiB,
+  type GuestConfiguration,
+} from "./guest-configuration";
 import type { ContainerFacts, HostFacts } from "./host-facts";
 import type { Storage } from "./storages";
 
@@ -21,12 +28,14 @@ export function entryNameOf(text: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9-]+/g, "-")
     .replace(/^[^a-z]+/, "")
-    .slice(0, 40);
+    .slice(0, 40)
+    .replace(/-+$/, "");
   return name === "" ? "guest" : name;
 }
 
-function gibibytes(mebibytes: string | undefined, fallback: number): number {
-  return Math.ceil(Number(mebibytes ?? fallback) / 1024);
+/** 512 MiB of memory and of swap are Proxmox VE's own defaults. */
+function gibibytes(mebibytes = "512"): number {
+  return Number(mebibytes) / 1024;
 }
 
 function network(guest: GuestConfiguration, notes: string[]): Record<string, unknown> {
@@ -91,17 +100,14 @@ export function existingContainer(
   ];
   if (guest.option("cores") === undefined)
     notes.push(`its cores are not limited: the host has ${facts.cores}`);
-  const memory = guest.option("memory");
-  if (memory !== undefined && Number(memory) % 1024 !== 0)
-    notes.push(`it has ${memory} MiB of memory; rounded up`);
   const rootfs = guest.option("rootfs") ?? "";
-  const devices = guest.options(/^dev\d+$/).filter(({ value }) => value.includes("/dev/nvidia"));
-  const mode = devices.map(({ value }) => properties(value)["mode"]).find((text) => text !== undefined);
+  const mode = nvidiaDevices(guest)[0]?.mode;
   const cardNames = gpus(container, guest, cards, notes);
   const mountList = mounts(guest, notes);
   const tags = (guest.option("tags") ?? "").split(/[;,\s]+/).filter((tag) => tag !== "");
   const order = properties(guest.option("startup") ?? "")["order"];
-  const swap = gibibytes(guest.option("swap"), 512);
+  const swap = gibibytes(guest.option("swap"));
+  const description = descriptionOf(container.configuration);
   return {
     name,
     notes,
@@ -112,7 +118,7 @@ export function existingContainer(
       template: { url: TEMPLATE_URL, sha256: UNKNOWN },
       ...(guest.option("unprivileged") === "1" ? {} : { unprivileged: false }),
       cores: Number(guest.option("cores") ?? facts.cores),
-      memoryGiB: gibibytes(memory, 512),
+      memoryGiB: gibibytes(guest.option("memory")),
       ...(swap === 0 ? {} : { swapGiB: swap }),
       rootDisk: { storage: rootfs.split(":")[0] ?? "", sizeGiB: sizeGiB(properties(rootfs)["size"]) ?? 1 },
       network: network(guest, notes),
@@ -122,6 +128,7 @@ export function existingContainer(
       ...(guest.option("onboot") === "1" ? {} : { startOnBoot: false }),
       ...(order === undefined ? {} : { startupOrder: Number(order) }),
       ...(tags.length > 0 ? { tags } : {}),
+      ...(description === "" ? {} : { description }),
     },
   };
 }

@@ -38,3 +38,35 @@ export function sizeGiB(size: string | undefined): number | undefined {
   if (match === null) return undefined;
   return Math.ceil(Number(match[1]) * (UNITS[match[2] ?? ""] ?? 1 / 1024 ** 3));
 }
+
+/** The notes of a guest: comment lines before the options, percent-encoded as Proxmox VE does; empty: none. */
+export function descriptionOf(text: string): string {
+  const lines = (text.split(/^\[/m)[0] ?? "").split("\n");
+  const encoded = lines.filter((line) => line.startsWith("#")).map((line) => line.slice(1));
+  try {
+    return encoded.map(decodeURIComponent).join("\n").trimEnd();
+  } catch {
+    // Somebody wrote a percent sign by hand.
+    return encoded.join("\n").trimEnd();
+  }
+}
+
+/** A device node that a container gets by devN. */
+export interface GuestDevice {
+  readonly path: string;
+  /** Octal, four digits. */
+  readonly mode: string;
+}
+
+/** NVIDIA's device nodes of a container, in the order of their numbers. */
+export function nvidiaDevices(guest: GuestConfiguration): GuestDevice[] {
+  return guest
+    .options(/^dev\d+$/)
+    .sort((a, b) => Number(a.name.slice(3)) - Number(b.name.slice(3)))
+    .flatMap(({ value }) => {
+      const parts = properties(value);
+      const path = parts["path"] ?? parts[""] ?? "";
+      // Without a mode, Proxmox VE makes nodes that only their owner and group may use.
+      return path.startsWith("/dev/nvidia") ? [{ path, mode: parts["mode"] ?? "0660" }] : [];
+    });
+}

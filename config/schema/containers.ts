@@ -81,6 +81,12 @@ const mount = z
   })
   .describe("A directory of the host that the container sees.");
 
+/** Proxmox VE counts in MiB. */
+const gibibytes = z
+  .number()
+  .max(1_000_000)
+  .multipleOf(1 / 1024, { error: "GiB in whole MiB: 96, 0.5 (512 MiB), 1.953125 (2000 MiB)" });
+
 const sshKey = text(
   /^(ssh-(ed25519|rsa)|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]+=*( .*)?$/,
   "a public SSH key in one line",
@@ -115,15 +121,17 @@ const container = z
           "destroy the container: it is refused.",
       ),
     cores: positiveInteger.max(8192).describe("Number of CPU cores the container may use."),
-    memoryGiB: positiveInteger.describe(
-      "Memory limit in GiB. A server needs several GiB per GPU besides the model, and loading goes through the page cache.",
-    ),
-    swapGiB: z
-      .int()
+    memoryGiB: gibibytes
+      .min(0.25)
+      .describe(
+        "Memory limit in GiB. A server needs several GiB per GPU besides the model, and loading goes through the page cache.",
+      ),
+    swapGiB: gibibytes
       .min(0)
-      .max(1024)
       .default(0)
-      .describe("Swap limit in GiB. 0: none, a server that swaps is useless."),
+      .describe(
+        "Swap limit in GiB. 0: none, a server that swaps is useless. An adopted container may have 0.5, Proxmox VE's own default.",
+      ),
     rootDisk,
     network,
     gpus: z

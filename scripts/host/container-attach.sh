@@ -75,14 +75,15 @@ wanted_mounts() {
   done < <(argument mounts "" | tr ',' '\n' && printf '\n')
 }
 
-# Bind mounts (a source that is a path) as they are, attributes sorted so that pct's own order does not matter.
+# Bind mounts (a source that is a path) as they are, in an order of their own: pct's does not matter.
 current_mounts() {
   sed -n 's/^mp[0-9]*: \(\/.*\)$/\1/p' <<<"$CURRENT" | while IFS= read -r mount; do normal_mount "$mount"; done | sort
 }
 
+# Only where it appears and whether it may be written to count: an adopted container may have others (backup=0, shared=1).
 normal_mount() {
   local source=${1%%,*}
-  printf '%s,%s\n' "$source" "$(printf '%s' "${1#*,}" | tr ',' '\n' | sort | paste -sd, -)"
+  printf '%s,%s\n' "$source" "$(printf '%s' "${1#*,}" | tr ',' '\n' | grep -E '^(mp=|ro=1$)' | sort | paste -sd, -)"
 }
 
 mounts_differ() {
@@ -207,15 +208,8 @@ wait_for_systemd() {
   fail "container $(id) started, but its systemd is '$state' after a minute" "look inside: pct enter $(id), then systemctl --failed (attempt $attempt)"
 }
 
-step_apply() {
-  ! settings_differ || fail "container $(id): $(printf '%s; ' "${DIFFERENCES[@]}")" \
-    "run \`pulumi up --refresh\`: it reads the container anew and sends the change again"
-  if running; then
-    say "stopping container $(id): its devices, mounts or features change"
-    pct shutdown "$(id)" --timeout 120 --forceStop 1
-  fi
-  has_nesting || pct set "$(id)" --features "$(features_with_nesting)"
-  ! mounts_differ || set_mounts
+# What the host needs to give the container its cards at every boot.
+declare_devices() {
   if has_cards; then
     put_text "$CONFIGURATION/$(id)" 644 "$(devices_text)
 "
@@ -227,6 +221,31 @@ step_apply() {
     rm -f "$CONFIGURATION/$(id)" "$(guard)"
     systemctl daemon-reload
   fi
+}
+
+# 0 when the running container has all that it must have: somebody may be served by it, so it is not restarted.
+runs_as_planned() {
+  running && has_nesting && ! mounts_differ || return 1
+  if [[ -x $TOOL ]]; then
+    "$TOOL" check "$(id)" 2>/dev/null || return 1
+  fi
+  inside_as_planned
+}
+
+step_apply() {
+  ! settings_differ || fail "container $(id): $(printf '%s; ' "${DIFFERENCES[@]}")" \
+    "run \`pulumi up --refresh\`: it reads the container anew and sends the change again"
+  declare_devices
+  if runs_as_planned; then
+    say "container $(id) has its devices, mounts and nesting: it keeps running"
+    return
+  fi
+  if running; then
+    say "stopping container $(id): its devices, mounts or features change"
+    pct shutdown "$(id)" --timeout 120 --forceStop 1
+  fi
+  has_nesting || pct set "$(id)" --features "$(features_with_nesting)"
+  ! mounts_differ || set_mounts
   if [[ -x $TOOL ]]; then
     "$TOOL" attach "$(id)" || fail "container $(id) cannot get its GPUs" "see the line above"
   fi

@@ -216,6 +216,17 @@ describe("attaching cards", () => {
     expect(run("check", "129").status).toBe(0);
   });
 
+  it("leaves the numbers that somebody gave by hand to the same devices", () => {
+    const byHand = [
+      ...COMMON.map((path, i) => `dev${i}: ${path},mode=0666`),
+      "dev4: path=/dev/nvidia0,mode=0666",
+    ];
+    container(129, ["left"], byHand);
+    expect(run("check", "129")).toMatchObject({ status: 0, stderr: "" });
+    run("attach", "129");
+    expect(devices(129)).toEqual(byHand);
+  });
+
   it("sees that an entry without a mode is closed to other users", () => {
     container(129, ["left"], ["dev0: path=/dev/nvidia0,gid=44", ...devicesFor(0).slice(1)]);
     expect(run("check", "129").stderr).toContain("0 /dev/nvidia0 0660");
