@@ -2,8 +2,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { HIDDEN } from "./visible";
 
-const path = z.string().min(1);
+/** `owner/name`; neither begins with a dot or hyphen, so that both can be a part of a path and of a command line. */
+export const REPOSITORY = /^[A-Za-z0-9_][A-Za-z0-9._-]*\/[A-Za-z0-9_][A-Za-z0-9._-]*$/;
+
+const path = z
+  .string()
+  .max(1000)
+  .refine((name) => !HIDDEN.test(name) && name.split("/").every((part) => !["", ".", ".."].includes(part)), {
+    error: "a path inside the model's folder",
+  });
 const bytes = z.int().nonnegative();
 
 /** Large files have a SHA-256 at the hub; small ones, which git itself holds, the id of their blob. */

@@ -9,7 +9,7 @@ import { parse, TomlError } from "smol-toml";
 import { z } from "zod";
 import { problemsOfFile, unreadable } from "./file-problems";
 import type { Problem } from "./problems";
-import { httpUrl, text, textOrUnknown, UNKNOWN } from "./schema/fields";
+import { fileUrl, freeText, text, textOrUnknown, UNKNOWN } from "./schema/fields";
 
 /** The page that lists the keys of wheels.toml. */
 const GUIDE = "docs/how-to/build-a-kernel-wheel.md";
@@ -20,11 +20,11 @@ const inside = text(
   "a folder inside the archive, without .. and without a slash at either end",
 );
 const variable = text(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of a variable");
-const value = text(/^[^\n]*$/, "a text of one line");
+const value = freeText("a text of one line");
 // They travel in CMAKE_ARGS, which build backends split at spaces.
-const setting = text(/^\S*$/, "a text without spaces");
+const setting = text(/^\S*$/, "a text without spaces", 4096);
 
-const archive = { url: httpUrl, sha256 };
+const archive = { url: fileUrl, sha256 };
 
 const vendored = z.strictObject({
   /** Name in the project's FetchContent_Declare; the sources are given as FETCHCONTENT_SOURCE_DIR_<NAME>. */

@@ -1,6 +1,7 @@
 /** What the files of `environments/<name>/` may hold. */
 import { z } from "zod";
-import { httpUrl, text } from "../schema/fields";
+import { secretIn } from "../secret-forms";
+import { fileUrl, freeText, httpUrl, text } from "../schema/fields";
 
 const sha256 = text(/^[0-9a-f]{64}$/, "64 lower-case hexadecimal digits");
 const moduleName = text(/^[A-Za-z_][A-Za-z0-9_.]*$/, "the name of a Python module");
@@ -8,7 +9,10 @@ const moduleName = text(/^[A-Za-z_][A-Za-z0-9_.]*$/, "the name of a Python modul
 const requirement = text(
   /^[A-Za-z0-9][A-Za-z0-9._-]*(\s*[[<>=!~;@(].*)?$/,
   "a requirement such as torch==2.11.0",
-);
+  1000,
+).refine((requirement) => secretIn(requirement) === undefined, {
+  error: "a requirement without user, password or token in its address",
+});
 const debianPackage = text(/^[a-z0-9][a-z0-9+.-]+$/, "the name of a Debian package, such as libnuma1");
 const packageName = text(/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/, "the name of a package");
 
@@ -24,10 +28,10 @@ const uv = z.strictObject({
   "override-dependencies": z.array(requirement).default([]),
   "constraint-dependencies": z.array(requirement).default([]),
   index: z.array(index).default([]),
-  sources: z.record(packageName, z.strictObject({ index: z.string() })).default({}),
+  sources: z.record(packageName, z.strictObject({ index: freeText("the name of an index") })).default({}),
   /** RFC 3339 date or time: files that were uploaded later do not exist. */
   "exclude-newer": text(
-    /^\d{4}-\d{2}-\d{2}([T ].+)?$/,
+    /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2}))?$/,
     "a date or time such as 2026-05-05T00:00:00Z",
   ).optional(),
   "index-strategy": z
@@ -51,7 +55,7 @@ const smokeTest = z.strictObject({
 
 const python = z.strictObject({
   version: text(/^3\.\d+\.\d+$/, 'a full version of Python in quotes, "3.11.14"'),
-  url: httpUrl,
+  url: fileUrl,
   sha256,
 });
 
@@ -87,7 +91,7 @@ export const pyprojectSchema = z.looseObject({
 export const wheelhouseSchema = z.strictObject({
   files: z.array(
     z.strictObject({
-      name: text(/^[^/\s][^/\s]*$/, "a file name"),
+      name: text(/^[A-Za-z0-9_][A-Za-z0-9_.+!%~-]*$/, "a file name"),
       sha256,
       bytes: z.int().min(1),
       /** Normalised name of the package; absent for what is no package, such as an interpreter. */

@@ -1,10 +1,11 @@
 import { z } from "zod";
+import { HIDDEN } from "../visible";
 import {
   absolutePath,
   cidrOrUnknown,
   entries,
   entryName,
-  httpUrl,
+  fileUrl,
   ipAddress,
   ipAddressOrUnknown,
   positiveInteger,
@@ -16,7 +17,7 @@ const storage = text(/^[A-Za-z][A-Za-z0-9._-]*$/, "the name of a Proxmox VE stor
 
 const template = z
   .strictObject({
-    url: httpUrl
+    url: fileUrl
       .describe(
         "Where the container template is downloaded from, by the host. Its file name is the template's id in the storage. Only " +
           "a new container is made from it: a change never touches an existing one.",
@@ -90,7 +91,16 @@ const gibibytes = z
 const sshKey = text(
   /^(ssh-(ed25519|rsa)|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]+=*( .*)?$/,
   "a public SSH key in one line",
+  4096,
 );
+
+/** Proxmox VE takes 8 KiB of notes. */
+const notes = z
+  .string()
+  .max(8192, { error: "a text of at most 8192 characters", abort: true })
+  .refine((text) => text.split("\n").every((line) => !HIDDEN.test(line.replaceAll("\t", ""))), {
+    error: "a text without control characters and others that cannot be seen, but for line ends and tabs",
+  });
 
 /** One LXC container. */
 const container = z
@@ -163,7 +173,9 @@ const container = z
       .array(text(/^[a-z0-9][a-z0-9_.+-]*$/, "a tag of lower-case letters, digits, _ . + -"))
       .default([])
       .describe("Tags in Proxmox VE."),
-    description: z.string().optional().describe("Notes shown in Proxmox VE."),
+    description: notes
+      .optional()
+      .describe("Notes shown in Proxmox VE, in Markdown; several lines are possible."),
     sshKeys: z
       .array(sshKey)
       .default([])

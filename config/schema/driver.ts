@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { httpUrl, sha256, text } from "./fields";
+import { fileUrl, sha256, text } from "./fields";
 
 const installer = z
   .strictObject({
-    url: httpUrl
+    url: fileUrl
       .describe(
         "Where NVIDIA's installer (`.run`) is downloaded from, by the host. `{version}` stands for the driver " +
           "version. A change of the address alone downloads nothing: the checksum decides.",

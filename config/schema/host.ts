@@ -38,6 +38,7 @@ export const hostSchema = z
     hostKey: textOrUnknown(
       /^(insecure|(ssh-(ed25519|rsa)|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]+=*)$/,
       "the host's public SSH key (`ssh-ed25519 AAAA…`, without a comment), or insecure",
+      4096,
     )
       .describe(
         "Public SSH key that the host must prove to have; `ssh-keyscan -t ed25519 ADDRESS` prints it (compare it " +

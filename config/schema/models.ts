@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MODELS } from "../../catalog/models";
+import { REPOSITORY } from "../model-list";
 import { absolutePath, entries, httpUrl, text, textOrUnknown } from "./fields";
 
 /** One model on the host. */
@@ -13,7 +14,7 @@ const model = z
           "`repo`. A model that is not in the catalog is served without the rules that need these facts.",
       )
       .meta({ examples: ["qwen3.6-27b"] }),
-    repo: text(/^[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/, "a repository of the model hub, owner/name")
+    repo: text(REPOSITORY, "a repository of the model hub, owner/name")
       .describe("Repository of the model hub.")
       .meta({ examples: ["Qwen/Qwen3.6-27B"] }),
     revision: textOrUnknown(/^[0-9a-f]{40}$/, "a commit of the repository, 40 hexadecimal digits (in quotes)")

@@ -1,5 +1,8 @@
 import { z } from "zod";
-import { entries, entryName, ipAddress, port, positiveInteger, text } from "./fields";
+import { entries, entryName, freeText, ipAddress, port, positiveInteger, text } from "./fields";
+
+/** Longest argument and value of a variable: the kernel takes 128 KiB as one word of a command line. */
+const LONGEST_VALUE = 16_384;
 
 /** A value that the release's own list of choices decides about: checked against the catalog, not here. */
 const choice = text(/^[A-Za-z0-9_.-]+$/, "one word, as the release's --help lists it");
@@ -30,8 +33,7 @@ const acknowledgement = z
     rule: text(/^[A-Za-z][A-Za-z0-9-]*$/, "the id of a rule, such as R28").describe(
       "Id of the rule (`./stack explain RULE`).",
     ),
-    reason: z
-      .string()
+    reason: freeText("a reason of at least 10 characters", 1000)
       .min(10, { error: "a reason of at least 10 characters" })
       .describe("Why it does not apply here: shown in every preview."),
   })
@@ -137,14 +139,24 @@ const service = z
       .optional()
       .describe("Most requests at once. Default: SGLang's choice by memory."),
     env: z
-      .record(text(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of an environment variable"), z.string())
+      .record(
+        text(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of an environment variable"),
+        freeText("a text", LONGEST_VALUE),
+      )
       .default({})
       .describe(
         "Further environment variables of the server, such as NCCL's. Values are strings: quote numbers. No secrets here.",
       )
       .meta({ examples: [{ NCCL_P2P_LEVEL: "SYS" }] }),
     extraArgs: z
-      .array(z.string().min(1, { error: "an argument that is not empty" }))
+      .array(
+        freeText("an argument that is not empty", LONGEST_VALUE).min(1, {
+          error: "an argument that is not empty",
+        }),
+      )
+      .refine((args) => args.join(" ").length <= 4 * LONGEST_VALUE, {
+        error: `arguments of at most ${4 * LONGEST_VALUE} characters in all`,
+      })
       .default([])
       .describe(
         "Further arguments of the server, one per list entry. Each is checked against the release's own list of flags.",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { entries, httpUrl, sha256, text } from "./fields";
+import { entries, fileUrl, sha256, text } from "./fields";
 
 /**
  * Folders below `builds/` in NVIDIA's Linux installer that compiling kernels can need. Left out on purpose: the driver,
@@ -30,7 +30,7 @@ export const TOOLKIT_COMPONENTS = [
 
 const installer = z
   .strictObject({
-    url: httpUrl
+    url: fileUrl
       .describe(
         "Where NVIDIA's toolkit installer (`cuda_…_linux.run`) comes from when the wheelhouse does not hold it. " +
           "`{version}` stands for the toolkit's version. A change of the address alone downloads nothing: the checksum decides.",
