@@ -1,45 +1,20 @@
 import { formatProblems } from "../config/problems";
-import { PROJECT_DIRECTORY } from "../config/load";
 import { UNKNOWN } from "../config/schema";
 import { shellWord } from "../plan/script";
-import { allSteps, type StackPlan } from "../plan/stack";
 import { repair, RepairError } from "./drift/repair";
-import { lookAtAll } from "./drift/look";
-import { driftReport, type DriftReport } from "./drift/report";
+import { driftExitCode, driftLook } from "./drift/stack-look";
 import { driftText } from "./drift/text";
 import { EXIT, type ExitCode } from "./exit-codes";
 import { assess } from "./findings";
 import { runCommand, type SshTarget } from "./remote/ssh";
 import { stackTarget } from "./remote/stack-target";
 import { stackFileOf } from "./stack-argument";
-import { secretOf } from "./stack-secrets";
 import { say } from "./say";
 
 export interface DriftOptions {
   readonly json?: boolean;
   readonly repair?: boolean;
   readonly hash?: boolean;
-}
-
-/** Something that differs is certain; that something could not be looked at only matters where nothing does. */
-function exitCode({ rows, unchecked }: DriftReport): ExitCode {
-  if (rows.length > 0) return EXIT.differs;
-  return unchecked.length > 0 ? EXIT.unreachable : EXIT.fine;
-}
-
-/** Secrets that a check compares; others are only needed to apply. */
-const COMPARED = ["serviceApiKey"] as const;
-
-/** Values of the secrets that the stack's steps compare. */
-function secretsOf(file: string, plan: StackPlan): Record<string, string> {
-  const asked = new Set(allSteps(plan).flatMap((step) => step.secrets));
-  const wanted = COMPARED.filter((name) => asked.has(name));
-  return Object.fromEntries(
-    wanted.flatMap((name) => {
-      const value = secretOf(file, name, PROJECT_DIRECTORY);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
 }
 
 /** A repair's own command on the host. */
@@ -75,16 +50,7 @@ export async function drift(stack: string, options: DriftOptions): Promise<ExitC
     return EXIT.problems;
   }
   const target: SshTarget = stackTarget(config, file);
-  const secrets = secretsOf(file, plan);
-  const look = async () => {
-    const begun = Date.now();
-    const looks = await lookAtAll(target, plan, { hash: options.hash === true, secrets });
-    return {
-      report: driftReport(config.host.node, plan, looks),
-      looks,
-      seconds: (Date.now() - begun) / 1000,
-    };
-  };
+  const look = driftLook(file, target, config, plan, { hash: options.hash === true });
   let seen = await look();
   let repaired: string[] = [];
   if (options.repair === true && seen.report.rows.length > 0) {
@@ -110,5 +76,5 @@ export async function drift(stack: string, options: DriftOptions): Promise<ExitC
   } else {
     process.stdout.write(`${driftText(source, report, seconds)}\n`);
   }
-  return exitCode(report);
+  return driftExitCode(report);
 }

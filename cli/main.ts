@@ -4,6 +4,7 @@ import path from "node:path";
 import { Command, CommanderError } from "commander";
 import { addEnvironmentCommands } from "./environment-commands";
 import { EXIT, VerbError, type ExitCode } from "./exit-codes";
+import { addFleetCommands } from "./fleet-commands";
 import { addReviewCommands } from "./review-commands";
 
 /** Loads the file of one verb when it is asked for: most verbs need a fraction of the program. */
@@ -185,6 +186,7 @@ function build(finish: (code: ExitCode) => void): Command {
       if (differences.length > 0) finish(EXIT.problems);
     });
 
+  addFleetCommands(program, finish);
   addEnvironmentCommands(program, finish);
 
   program

@@ -10,6 +10,8 @@ export interface LookOptions {
   readonly hash?: boolean;
   /** Values of the secrets that steps compare. */
   readonly secrets: Readonly<Record<string, string>>;
+  /** Ends the connection when it is raised. */
+  readonly signal?: AbortSignal;
 }
 
 /** A container that hangs is given up after so long; hashing reads hundreds of gigabytes. */
@@ -32,7 +34,7 @@ export function checkedSteps(plan: StackPlan, hash: boolean): Step[] {
 export async function lookAtAll(
   target: SshTarget,
   plan: StackPlan,
-  { hash = false, secrets }: LookOptions,
+  { hash = false, secrets, signal }: LookOptions,
 ): Promise<Look[]> {
   const mark = `look-${randomBytes(12).toString("hex")}`;
   const script = checkScript({
@@ -43,6 +45,9 @@ export async function lookAtAll(
     limitSeconds: CONTAINER_SECONDS,
   });
   const limitSeconds = hash ? HASH_LIMIT_SECONDS : LIMIT_SECONDS;
-  const { stdout } = await runCommand(target, READ_AND_RUN, script, { limitSeconds });
+  const { stdout } = await runCommand(target, READ_AND_RUN, script, {
+    limitSeconds,
+    ...(signal === undefined ? {} : { signal }),
+  });
   return parseLooks(stdout, mark);
 }

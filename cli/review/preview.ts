@@ -50,7 +50,8 @@ export interface PreviewReport {
   readonly incomplete: boolean;
 }
 
-const OPERATIONS: Readonly<Record<string, Operation>> = {
+/** What Pulumi calls them; `same`, `read` and others are no changes. */
+export const OPERATIONS: Readonly<Record<string, Operation>> = {
   create: "create",
   update: "update",
   replace: "replace",
@@ -91,11 +92,15 @@ function whatChanges(step: PulumiStep, operation: Operation): string[] {
   return [...(step.diffReasons ?? [])].filter((name) => name !== "stdin").sort();
 }
 
+/** Components and the stack itself are groups; what is in them is listed. */
+export function isGroup(type: string): boolean {
+  return /^(proxmox-gpu-stack:|pulumi:pulumi:)/.test(type);
+}
+
 function changeOf(step: PulumiStep): Change | undefined {
   const operation = OPERATIONS[step.op];
   const type = step.newState?.type ?? step.oldState?.type ?? "";
-  // Components and the stack itself are groups; what is in them is listed.
-  if (operation === undefined || /^(proxmox-gpu-stack:|pulumi:pulumi:)/.test(type)) return undefined;
+  if (operation === undefined || isGroup(type)) return undefined;
   return {
     operation,
     name: step.urn.split("::").at(-1) ?? step.urn,
