@@ -1,23 +1,38 @@
-import { existsSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
 /** First two octets of the networks of tests' labs. */
 const NETWORKS = "10.80";
 
-/** Who has which network, for all test runs of this machine: links to the labs' folders. */
-export const CLAIMS = "/run/lock/proxmox-gpu-stack-tests";
+/** Who has which network, for all test runs of this machine. */
+const CLAIMS = "/run/lock/proxmox-gpu-stack-tests";
+
+/** A claim is a link, which is made whole or not at all; with this before the lab's folder nobody can follow it. */
+const MARK = "lab:";
+
+/** Folders of the labs that have a network, by its first three octets. */
+export function networkHolders(): Map<string, string> {
+  const claims = existsSync(CLAIMS) ? readdirSync(CLAIMS) : [];
+  return new Map(
+    claims.flatMap((subnet) => {
+      try {
+        return [[subnet, readlinkSync(join(CLAIMS, subnet)).slice(MARK.length)]];
+      } catch {
+        // Given back just now.
+        return [];
+      }
+    }),
+  );
+}
 
 function claim(subnet: string, folder: string): boolean {
   // The bridge of a lab whose test was killed.
   if (existsSync(`/sys/class/net/lab${subnet.replaceAll(".", "-")}`)) return false;
   const link = join(CLAIMS, subnet);
+  const holder = networkHolders().get(subnet);
+  if (holder !== undefined && !existsSync(holder)) rmSync(link, { force: true });
   try {
-    if (!existsSync(readlinkSync(link))) rmSync(link);
-  } catch {
-    // Nobody has it.
-  }
-  try {
-    symlinkSync(folder, link);
+    symlinkSync(MARK + folder, link);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;

@@ -1,25 +1,14 @@
 import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-  symlinkSync,
-} from "node:fs";
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { CLAIMS, takeNetwork } from "../lab/network";
+import { networkHolders, takeNetwork } from "../lab/network";
 
 const cleanUp = (folder: string) =>
   spawnSync(join(__dirname, "..", "clean-up"), [folder], { encoding: "utf8" });
 const make = (name: string) => mkdtempSync(join(tmpdir(), `${name}-`));
-/** Folders of the labs that have a network. */
-const holders = () =>
-  existsSync(CLAIMS) ? readdirSync(CLAIMS).map((subnet) => readlinkSync(join(CLAIMS, subnet))) : [];
+const holders = () => [...networkHolders().values()];
 
 describe("the clean-up after a test run", () => {
   it("removes the run's folder, and gives its networks back", () => {
