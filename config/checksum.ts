@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Problem } from "./problems";
 import { UNKNOWN } from "./schema";
@@ -46,7 +46,16 @@ export function resolveChecksum(
   const file = path.resolve(projectDirectory, relative);
   const fileName = fileNameOf(url);
   const fromLab = relative.startsWith(".lab/");
-  if (!existsSync(file)) {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isFile()) {
+    const message = `${relative} is no file; it must hold the sha256sum line of ${fileName}`;
+    const fix = `name the file: sha256sum ${fileName} >> FILE`;
+    return {
+      sha256: UNKNOWN,
+      problem: { id: "checksum-file", severity: "error", path: where, value: `"${stated}"`, message, fix },
+    };
+  }
+  if (found === undefined) {
     return {
       sha256: UNKNOWN,
       problem: {

@@ -1,7 +1,8 @@
 /** Problems of the files beside a stack file: environments/<name>/pyproject.toml, wheelhouse.json, wheels.toml. */
 import type { z } from "zod";
-import { allowedBy, shown, valueAt } from "./issues";
-import type { Problem } from "./problems";
+import { allowedBy, valueAt } from "./issues";
+import { shown, type Problem } from "./problems";
+import { visible } from "./visible";
 
 /** A file that is missing, or that cannot be parsed. */
 export function unreadable(place: string, message: string, fix: string): Problem {
@@ -31,7 +32,7 @@ export function problemsOfFile(
       return {
         id: unknown ? "unknown-key" : "wrong-value",
         severity: "error",
-        path: `${place}: ${key.map(String).join(".")}`,
+        path: `${place}: ${key.map((part) => visible(String(part))).join(".")}`,
         ...(written === undefined ? {} : { value: written }),
         message: unknown ? "no such key" : `must be ${allowedBy(issue)}`,
         fix: unknown ? `take the key out; ${guide} lists the keys` : `correct it in ${place}${afterwards}`,

@@ -1,9 +1,10 @@
 /** From what zod reports to problems in the owner's words. */
 import type { z } from "zod";
-import { pathOf, setCommand, type Problem } from "./problems";
+import { pathOf, setCommand, shown, type Problem } from "./problems";
 import { NAMESPACE, SECRETS, stackSchema } from "./schema";
 import { exampleAt, keysAt } from "./schema-walk";
 import { listed, nearest } from "./suggest";
+import { visible } from "./visible";
 
 type Issue = z.core.$ZodIssue;
 
@@ -42,12 +43,6 @@ export function allowedBy(issue: Issue): string {
   }
 }
 
-/** A plain value as messages show it. */
-export function shown(value: unknown): string | undefined {
-  if (value === undefined || (typeof value === "object" && value !== null)) return undefined;
-  return typeof value === "string" ? `"${value}"` : String(value);
-}
-
 /** The value at a path of a structure. */
 export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   let current = root;
@@ -79,13 +74,18 @@ function unknownKeys(issue: z.core.$ZodIssueUnrecognizedKeys, path: readonly Pro
   });
 }
 
+/** The field `value` of a problem, where the value may be shown. */
+function valued(value: unknown): { value?: string } {
+  const text = shown(value);
+  return text === undefined ? {} : { value: text };
+}
+
 function wrongName(issue: z.core.$ZodIssueInvalidKey, path: readonly PropertyKey[]): Problem {
-  const name = String(path.at(-1));
   return {
     id: "wrong-name",
     severity: "error",
     path: pathOf(NAMESPACE, path),
-    value: `"${name}"`,
+    ...valued(String(path.at(-1))),
     message: `must be ${issue.issues.map((inner) => inner.message).join("; ")}`,
     fix: "rename the entry",
   };
@@ -111,7 +111,7 @@ function wrongValue(issue: Issue, path: readonly PropertyKey[], value: unknown, 
   const source = written(path);
   if (issue.code === "invalid_type" && issue.expected === "string" && typeof value !== "object") {
     // YAML has read 0666, 12.10 or 3.10 as a number, or a bare yes/no as a truth value.
-    const text = source ?? String(value);
+    const text = visible(source ?? String(value));
     return {
       id: "unquoted-value",
       severity: "error",
@@ -122,12 +122,11 @@ function wrongValue(issue: Issue, path: readonly PropertyKey[], value: unknown, 
         source === undefined ? "quote it in the stack file" : `quote it: ${String(path.at(-1))}: "${text}"`,
     };
   }
-  const written_ = shown(value);
   return {
     id: "wrong-value",
     severity: "error",
     path: where,
-    ...(written_ === undefined ? {} : { value: written_ }),
+    ...valued(value),
     message: `must be ${allowedBy(issue)}`,
     fix: setCommand(where, example),
   };

@@ -1,4 +1,6 @@
 /** What is wrong with a stack, as data, and as one readable error. */
+import { secretIn } from "./secret-forms";
+import { visible } from "./visible";
 
 export type Severity = "error" | "warning" | "info";
 
@@ -8,7 +10,7 @@ export interface Problem {
   readonly severity: Severity;
   /** Key and path as `pulumi config set --path` takes them; empty for the file as a whole. */
   readonly path: string;
-  /** The value as it was written; left out for secrets and for whole structures. */
+  /** The value as `shown` gives it; left out for secrets and for whole structures. */
   readonly value?: string;
   /** What is wrong and what is allowed. */
   readonly message: string;
@@ -20,15 +22,16 @@ export interface Problem {
   readonly blocksUp?: boolean;
 }
 
-const MAXIMUM_VALUE_LENGTH = 80;
-
-function shortened(value: string): string {
-  return value.length > MAXIMUM_VALUE_LENGTH ? `${value.slice(0, MAXIMUM_VALUE_LENGTH)}…` : value;
+/** A plain value as messages show it: short, in one line; undefined for a structure and for what looks like a secret. */
+export function shown(value: unknown): string | undefined {
+  if (value === undefined || (typeof value === "object" && value !== null)) return undefined;
+  if (typeof value !== "string") return String(value);
+  return secretIn(value) === undefined ? `"${visible(value)}"` : undefined;
 }
 
 /** One problem as text: place and value, what is allowed, the fix. */
 export function formatProblem(problem: Problem): string {
-  const place = [problem.path, problem.value === undefined ? "" : `is ${shortened(problem.value)}`];
+  const place = [problem.path, problem.value === undefined ? "" : `is ${problem.value}`];
   const head = place.filter((part) => part !== "").join(" ");
   const lines = [head === "" ? problem.message : `${head}: ${problem.message}`, `  fix: ${problem.fix}`];
   if (problem.evidence !== undefined) lines.push(`  evidence: ${problem.evidence}`);
@@ -60,12 +63,21 @@ export class ConfigurationError extends Error {
 export function pathOf(namespace: string, segments: readonly PropertyKey[]): string {
   const [key, ...rest] = segments;
   if (key === undefined) return "";
-  const tail = rest.map((segment) => (typeof segment === "number" ? `[${segment}]` : `.${String(segment)}`));
-  return `${namespace}:${String(key)}${tail.join("")}`;
+  const tail = rest.map((segment) => {
+    if (typeof segment === "number") return `[${segment}]`;
+    const name = visible(String(segment));
+    return /^[\w-]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+  });
+  return `${namespace}:${visible(String(key))}${tail.join("")}`;
+}
+
+/** A text as one word of a shell, for commands that messages tell to run. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** The command that sets a value; VALUE stands where no example is known. */
 export function setCommand(path: string, value = "VALUE"): string {
-  const quoted = /^[A-Za-z0-9_./:@=-]+$/.test(value) ? value : `'${value}'`;
-  return `pulumi config set --path '${path}' ${quoted}`;
+  const word = /^[A-Za-z0-9_./:@=-]+$/.test(value) ? value : quoted(value);
+  return `pulumi config set --path ${quoted(path)} ${word}`;
 }

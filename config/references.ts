@@ -1,5 +1,5 @@
 /** Checks across keys: host, cards, containers and environments. Services: service-references.ts. */
-import { pathOf, setCommand, type Problem } from "./problems";
+import { pathOf, setCommand, shown, type Problem } from "./problems";
 import { NAMESPACE, UNKNOWN, type StackValues } from "./schema";
 import { listed, nearest } from "./suggest";
 import type { Partially } from "./values";
@@ -15,11 +15,12 @@ export function problemAt(
   message: string,
   fix: string,
 ): Problem {
+  const text = shown(value);
   return {
     id,
     severity: "error",
     path: pathOf(NAMESPACE, path),
-    ...(value === undefined ? {} : { value: `"${value}"` }),
+    ...(text === undefined ? {} : { value: text }),
     message,
     fix,
   };

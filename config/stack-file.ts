@@ -5,6 +5,7 @@ import type { Written } from "./issues";
 import { ConfigurationError, type Problem } from "./problems";
 import { NAMESPACE } from "./schema";
 import { listed, nearest } from "./suggest";
+import { visible } from "./visible";
 
 export interface StackFile {
   /** File name, for messages. */
@@ -18,6 +19,18 @@ export interface StackFile {
 
 /** Keys of a stack file that are Pulumi's own. */
 const PULUMI_KEYS = ["config", "secretsprovider", "encryptedkey", "encryptionsalt", "environment"];
+
+/**
+ * What the text says, and its document for what stands where.
+ *
+ * @throws Error for what is no YAML, or only pretends to be: aliases that grow without end, brackets without end
+ */
+function parsed(text: string): { document: Document; content: unknown } {
+  const document = parseDocument(text, { prettyErrors: true });
+  const [syntax] = document.errors;
+  if (syntax !== undefined) throw syntax;
+  return { document, content: document.toJS() ?? {} };
+}
 
 function refuse(source: string, message: string, fix: string): never {
   const problem: Problem = { id: "stack-file", severity: "error", path: "", message, fix };
@@ -37,7 +50,7 @@ function fileKeyProblems(content: Record<string, unknown>): Problem[] {
       return {
         id: "unknown-key",
         severity: "error",
-        path: key,
+        path: visible(key),
         message: `no such key in a stack file; allowed: ${listed(PULUMI_KEYS)}`,
         fix: ours
           ? "indent it under config:"
@@ -62,7 +75,7 @@ function writtenIn(document: Document): Written {
  * @throws ConfigurationError when the file cannot be read or is no YAML mapping
  */
 export function readStackFile(file: string): StackFile {
-  const source = path.basename(file);
+  const source = visible(path.basename(file));
   let text: string;
   try {
     text = readFileSync(file, "utf8");
@@ -74,16 +87,21 @@ export function readStackFile(file: string): StackFile {
       "name a stack of this folder, or the path of a stack file",
     );
   }
-  const document = parseDocument(text, { prettyErrors: true });
-  const [syntax] = document.errors;
-  if (syntax !== undefined) {
+  let document: Document;
+  let content: unknown;
+  try {
+    ({ document, content } = parsed(text));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.trim() : String(error);
     return refuse(
       source,
-      `is no valid YAML: ${syntax.message.trim()}`,
+      `is no valid YAML: ${reason
+        .split("\n")
+        .map((line) => visible(line, 200))
+        .join("\n")}`,
       "correct the line; Pulumi.example.yaml shows every field",
     );
   }
-  const content: unknown = document.toJS() ?? {};
   if (!isMapping(content))
     return refuse(source, "must be a mapping with the key config", "see Pulumi.example.yaml");
   const config = content["config"] ?? {};

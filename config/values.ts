@@ -59,6 +59,11 @@ function parseOne(
   };
 }
 
+/** In one order, whatever the file's is: Pulumi hands a program the entries sorted, and steps list them. */
+function sortedEntries(map: Readonly<Record<string, unknown>>): [string, unknown][] {
+  return Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
 /** Whether a top-level key is a map of named entries, which are then parsed one by one. */
 function isMapKey(key: string): boolean {
   return schemaAt(stackSchema, [key]) instanceof z.ZodRecord;
@@ -77,7 +82,7 @@ export function parseValues(raw: Readonly<Record<string, unknown>>, written: Wri
     const input = raw[key];
     const parts =
       isMapKey(key) && isMapping(input)
-        ? Object.entries(input).map(([name, entry]): unknown => ({ [name]: entry }))
+        ? sortedEntries(input).map(([name, entry]): unknown => ({ [name]: entry }))
         : [input];
     const parsed = parts.map((part) => parseOne(schema, [key], part, written));
     problems.push(...parsed.flatMap((part) => part.problems));
