@@ -135,13 +135,16 @@ export async function fleetUp(named: readonly string[], options: FleetUpOptions)
   try {
     const previews = await previewAll(stacks, options, { interruption, logFolder });
     const fine = previews.filter(({ result }) => result === "would change" || result === "no change");
-    if (interruption.raised || fine.length === 0) return tell(previews, logFolder, options);
+    if (interruption.raised || fine.length === 0) {
+      say("nothing was deployed");
+      return tell(previews, logFolder, options);
+    }
     say(summary(previews, logFolder));
     if (options.yes !== true) {
       // At the question Ctrl-C is an answer.
       interruption.forget();
       if (!(await agreed(fine))) {
-        say("nothing was changed");
+        say("nothing was deployed");
         return EXIT.problems;
       }
       interruption.watch();
