@@ -87,12 +87,20 @@ export function projectLocks(projectDirectory: string): Map<string, Versions> {
   );
 }
 
-/** Differences for a person: the first few spelt out, the rest counted. */
+/** Differences for a person: versions that differ and weighty packages spelt out, the rest counted. */
 export function differenceText(differences: readonly Difference[], most = 8): string {
   if (differences.length === 0) return "the same packages";
-  const shown = differences
-    .slice(0, most)
-    .map(({ name, found, locked }) => `${name} ${found ?? "missing"} -> ${locked ?? "none"}`);
-  const rest = differences.length - shown.length;
-  return `${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  const isTold = ({ name, found, locked }: Difference) =>
+    WEIGHTY.includes(name) || (found !== undefined && locked !== undefined);
+  const told = differences.filter(isTold).slice(0, most);
+  const rest = differences.filter((difference) => !told.includes(difference));
+  const changed = rest.filter(isTold).length;
+  const added = rest.filter(({ found }) => found === undefined).length;
+  const gone = rest.filter(({ locked }) => locked === undefined).length;
+  return [
+    ...told.map(({ name, found, locked }) => `${name} ${found ?? "missing"} -> ${locked ?? "none"}`),
+    ...(changed > 0 ? [`${changed} more with another version`] : []),
+    ...(added > 0 ? [`${added} only in the lock`] : []),
+    ...(gone > 0 ? [`${gone} only in what was made by hand`] : []),
+  ].join(", ");
 }

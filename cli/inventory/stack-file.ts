@@ -123,12 +123,27 @@ function containerBlocks(
   return indented([head, ...entries.map(entryText), ...commented].join(""));
 }
 
-function headNotes(address: string, facts: HostFacts, storages: readonly Storage[]): string[] {
-  const machines = facts.virtualMachines.map(({ id }) => id);
-  const newest = facts.kernels.map(({ release }) => release).join(", ");
+function howTo(address: string, facts: HostFacts, adopted: Adopted | undefined): string[] {
+  if (adopted !== undefined)
+    return [
+      `${facts.node}, as \`./stack adopt root@${address} --container ${adopted.ids.join(",")}\` found it. Fill in what is \`unknown\`.`,
+    ];
   return [
     `${facts.node}, as \`./stack inventory root@${address}\` found it. Save it as Pulumi.${facts.node}.yaml, fill in what is \`unknown\`,`,
     "add environments, models and services (Pulumi.example.yaml shows every field), then: ./stack check, ./stack doctor.",
+  ];
+}
+
+function headNotes(
+  address: string,
+  facts: HostFacts,
+  storages: readonly Storage[],
+  adopted: Adopted | undefined,
+): string[] {
+  const machines = facts.virtualMachines.map(({ id }) => id);
+  const newest = facts.kernels.map(({ release }) => release).join(", ");
+  return [
+    ...howTo(address, facts, adopted),
     "Secrets: pulumi config set --secret proxmox-gpu-stack:apiToken (or apiPassword), proxmox-gpu-stack:sshPrivateKey",
     "",
     `Proxmox VE ${facts.pve}; kernel ${facts.kernel} (installed: ${newest}); booted by ${facts.bootLoader === "grub" ? "GRUB" : facts.bootLoader}; Secure Boot ${facts.secureBoot === "yes" ? "on" : "off"}`,
@@ -176,7 +191,9 @@ export function stackFileText(address: string, facts: HostFacts, adopted?: Adopt
   const cards = cardsOf(facts);
   const storages = parseStorages(facts.storages, facts.storageStatus, facts.node);
   const driver = driverBlock(facts);
-  const head = headNotes(address, facts, storages).map((line) => (line === "" ? "#\n" : `# ${line}\n`));
+  const head = headNotes(address, facts, storages, adopted).map((line) =>
+    line === "" ? "#\n" : `# ${line}\n`,
+  );
   return [
     "# yaml-language-server: $schema=./schemas/stack.schema.json\n",
     ...head,

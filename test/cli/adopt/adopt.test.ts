@@ -90,6 +90,9 @@ describe("a container that was made to serve by hand", () => {
     expect(text).toContain("/root/ml-env was made by hand and stays");
     expect(report).toContain("transformers 5.8.0 -> 5.6.0");
     expect(report).not.toMatch(/\bpip 25/);
+    // What every hand-made list lacks is counted.
+    expect(report).not.toContain("aiohttp");
+    expect(report).toMatch(/\d+ only in the lock$/m);
   });
 
   test("loses no secret to the file", () => {
