@@ -1,5 +1,7 @@
 // Two projects: "unit" needs nothing but Node; "lab" drives the embedded lab and the real engine.
 const common = {
+  // Not in the run's temporary folder: it would be cold each time.
+  cacheDirectory: "<rootDir>/node_modules/.cache/jest",
   transform: {
     "^.+\\.ts$": [
       "@swc/jest",
@@ -13,8 +15,6 @@ const common = {
 module.exports = {
   // Bounds a test that hangs (a project's own value would not count); how fast things are is measured in bench/, not here.
   testTimeout: 60_000,
-  // Not in the run's temporary folder: it would be cold each time.
-  cacheDirectory: "<rootDir>/node_modules/.cache/jest",
   globalSetup: "<rootDir>/test/jest-set-up.ts",
   globalTeardown: "<rootDir>/test/jest-tear-down.ts",
   projects: [
