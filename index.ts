@@ -9,6 +9,7 @@ import { ModelSnapshot } from "./components/model-snapshot";
 import { NvidiaDriver } from "./components/nvidia-driver";
 import { entry, loadProgram } from "./components/program";
 import { Wheelhouse } from "./components/wheelhouse";
+import { unitsOf } from "./plan/stack";
 
 const { config, plan, context, credentials } = loadProgram();
 
@@ -116,10 +117,25 @@ const services = plan.services.map(
     }),
 );
 
-/** Services that run; the others only have their files in place. */
-const running = plan.services
-  .map((service, i) => [service, services[i]] as const)
-  .filter(([service]) => service.service.enabled);
+// Behind the replicas of this stack: its health gate asks every one.
+const routers = plan.routers.map((router) => {
+  const names = router.service.replicas.map(({ service }) => service);
+  return new InferenceService(router.name, {
+    context,
+    plan: router,
+    after: [
+      entry(environments, router.service.environment).last,
+      ...services.filter((_, i) => names.includes(plan.services[i]?.name)).map((service) => service.last),
+    ],
+    deletedWith: entry(containers, router.service.container).container,
+  });
+});
+
+/** Services and routers that run; the others only have their files in place. */
+const units = [...services, ...routers];
+const running = unitsOf(plan)
+  .map((unit, i) => [unit, units[i]] as const)
+  .filter(([unit]) => unit.service.enabled);
 
 const byName = <T, R>(entries: Readonly<Record<string, T>>, value: (entry: T) => R): Record<string, R> =>
   Object.fromEntries(Object.entries(entries).map(([name, item]) => [name, value(item)]));
@@ -132,9 +148,9 @@ export const containerAddresses = byName(containers, ({ vmId, address }) => ({ v
 export const environmentDigests = byName(environments, (environment) => environment.digest);
 /** Commit of each model. */
 export const modelRevisions = byName(models, (model) => model.revision);
-/** Where each service answers. */
+/** Where each service and each router answers. */
 export const endpoints = Object.fromEntries(running.map(([{ name }, service]) => [name, service?.url]));
-/** Commands that repeat each service's health gate, to be run on the host. */
+/** Commands that repeat each one's health gate, to be run on the host. */
 export const healthChecks = Object.fromEntries(
   running.map(([{ name }, service]) => [name, service?.probeCommand]),
 );

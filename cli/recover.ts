@@ -1,6 +1,7 @@
 import { listed, nearest } from "../config/suggest";
 import { formatProblems } from "../config/problems";
 import { recoverStep } from "../plan/recover-step";
+import { unitsOf } from "../plan/stack";
 import { EXIT, UsageError, type ExitCode } from "./exit-codes";
 import { assess } from "./findings";
 import { runStep, SshError, type SshTarget } from "./remote/ssh";
@@ -59,15 +60,16 @@ function planned(file: string, service: string) {
     say(formatProblems(source, problems));
     return undefined;
   }
-  const wanted = plan.services.find(({ name }) => name === service);
+  const units = unitsOf(plan);
+  const wanted = units.find(({ name }) => name === service);
   if (wanted === undefined) {
-    const names = plan.services.map(({ name }) => name);
+    const names = units.map(({ name }) => name);
     const suggestion = nearest(service, names);
     const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
     throw new UsageError(`${source} has no service "${service}": it has ${listed(names)}${hint}`);
   }
   if (!wanted.service.enabled) {
-    say(`${source}: services.${service} is not enabled, so that there is nothing to recover`);
+    say(`${source}: ${service} is not enabled, so that there is nothing to recover`);
     return undefined;
   }
   return { config, step: recoverStep(config, wanted), unit: wanted.service.unit };

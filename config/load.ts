@@ -10,6 +10,7 @@ import { ConfigurationError, pathOf, type Problem } from "./problems";
 import { referenceProblems, entriesOf, type View } from "./references";
 import { resolveStack } from "./resolve";
 import { retirementProblems } from "./retirement";
+import { routerProblems } from "./router-references";
 import { NAMESPACE, SECRETS, stackSchema, type StackConfig, type StackValues } from "./schema";
 import { presentSecrets, secretProblems } from "./secrets";
 import { pairProblems } from "./service-pairs";
@@ -138,6 +139,7 @@ function inspect(file: StackFile, fromFile: boolean, projectDirectory: string): 
     ...wheelProblems(view, projectDirectory),
     ...serviceProblems(view, projectDirectory),
     ...pairProblems(view),
+    ...routerProblems(view, projectDirectory),
     ...secretProblems(own, fromFile),
     ...retirementProblems(view),
     ...unknown,

@@ -8,6 +8,8 @@ export interface Lock {
   readonly lockExists: boolean;
   /** The lock's SGLang: a release, or the commit of a development build. */
   readonly release: string | undefined;
+  /** The lock's `sglang-router==`. */
+  readonly routerRelease: string | undefined;
 }
 
 /** SGLang in a lock: `sglang==0.5.11`, or `sglang @ git+https://…@<commit>`. */
@@ -22,10 +24,12 @@ export function readLock(name: string, projectDirectory: string): Lock {
   const folder = path.join(projectDirectory, "environments", name);
   const file = path.join(folder, "requirements.lock");
   const lockExists = existsSync(file);
+  const text = lockExists ? readFileSync(file, "utf8") : "";
   return {
     folderExists: existsSync(folder),
     lockExists,
-    release: lockExists ? sglangIn(readFileSync(file, "utf8")) : undefined,
+    release: sglangIn(text),
+    routerRelease: /^sglang-router\s*==\s*([^\s;\\]+)/m.exec(text)?.[1],
   };
 }
 

@@ -1,6 +1,13 @@
 import { readLock } from "./lock";
 import { pathInContainer } from "./mounts";
-import type { ContainerConfig, ResolvedService, SecretName, StackConfig, StackValues } from "./schema";
+import type {
+  ContainerConfig,
+  ResolvedRouter,
+  ResolvedService,
+  SecretName,
+  StackConfig,
+  StackValues,
+} from "./schema";
 
 /** System user of a service that states none; the service's install step makes it. */
 export const DEFAULT_USER = "sglang";
@@ -45,6 +52,33 @@ function resolveService(name: string, values: StackValues, projectDirectory: str
   };
 }
 
+/** Where a router reaches a service of its stack: by the loopback device when the service listens nowhere else. */
+function replicaUrl(name: string, values: StackValues): string {
+  const { environment, listen, port } = must(values.services[name], `service ${name}`);
+  const { container } = must(values.environments[environment], `environment ${environment}`);
+  const { address } = must(values.containers[container], `container ${container}`).network;
+  return `http://${listen === "0.0.0.0" ? (address.split("/")[0] ?? "") : listen}:${port}`;
+}
+
+function resolveRouter(name: string, values: StackValues): ResolvedRouter {
+  const router = must(values.routers[name], `router ${name}`);
+  const environment = must(values.environments[router.environment], `environment ${router.environment}`);
+  const named = router.replicas.flatMap((replica) => values.services[replica] ?? []);
+  return {
+    ...router,
+    name,
+    unit: `sglang-${name}.service`,
+    container: environment.container,
+    replicas: router.replicas.map((replica) =>
+      values.services[replica] === undefined
+        ? { service: undefined, url: replica }
+        : { service: replica, url: replicaUrl(replica, values) },
+    ),
+    servedModelName: must(router.servedModelName ?? named[0]?.servedModelName, `model name of ${name}`),
+    user: router.user ?? DEFAULT_USER,
+  };
+}
+
 /**
  * Follows the references of values that passed every check.
  *
@@ -65,5 +99,6 @@ export function resolveStack(
       hostname: container.hostname ?? name,
     })),
     services: mapped(values.services, (name) => resolveService(name, values, projectDirectory)),
+    routers: mapped(values.routers, (name) => resolveRouter(name, values)),
   };
 }

@@ -7,6 +7,7 @@ import { gpusSchema, type GpuConfig } from "./schema/gpus";
 import { hostSchema, type HostConfig } from "./schema/host";
 import { modelsSchema, type ModelConfig } from "./schema/models";
 import { retiredSchema } from "./schema/retired";
+import { routersSchema, type RouterConfig } from "./schema/routers";
 import { servicesSchema, type ServiceConfig } from "./schema/services";
 import { toolkitsSchema, type ToolkitConfig } from "./schema/toolkits";
 import { wheelhouseSchema, type WheelhouseConfig } from "./schema/wheelhouse";
@@ -19,6 +20,7 @@ export type {
   GpuConfig,
   HostConfig,
   ModelConfig,
+  RouterConfig,
   ServiceConfig,
   ToolkitConfig,
   WheelhouseConfig,
@@ -40,6 +42,7 @@ export const stackSchema = z.strictObject({
   environments: environmentsSchema.default({}),
   models: modelsSchema.default({}),
   services: servicesSchema.default({}),
+  routers: routersSchema.default({}),
 });
 
 /** Secrets: keys of their own, never inside a structure; they reach a machine on standard input only. */
@@ -79,6 +82,21 @@ export interface ResolvedService extends Omit<ServiceConfig, "gpus" | "release" 
   readonly user: string;
 }
 
+/** A router with everything that other keys decide about it. */
+export interface ResolvedRouter extends Omit<RouterConfig, "replicas" | "servedModelName" | "user"> {
+  /** Name in the stack file. */
+  readonly name: string;
+  /** systemd unit, `sglang-<name>.service`. */
+  readonly unit: string;
+  /** Name of the container, from the environment. */
+  readonly container: string;
+  /** The replicas as the router's container reaches them, and their names where they are services of this stack. */
+  readonly replicas: readonly { readonly service: string | undefined; readonly url: string }[];
+  readonly servedModelName: string;
+  /** System user that runs the router. */
+  readonly user: string;
+}
+
 /** A whole stack, checked: all references hold, defaults are filled in, checksums are read. */
 export interface StackConfig {
   /** Where it came from, for messages: `Pulumi.kpro5.yaml` or a stack's name. */
@@ -98,6 +116,7 @@ export interface StackConfig {
   readonly environments: Readonly<Record<string, EnvironmentConfig>>;
   readonly models: Readonly<Record<string, ModelConfig>>;
   readonly services: Readonly<Record<string, ResolvedService>>;
+  readonly routers: Readonly<Record<string, ResolvedRouter>>;
   /** Which secrets the stack has. Their values are read by the program alone, as secrets. */
   readonly secrets: readonly SecretName[];
 }

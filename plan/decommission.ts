@@ -1,6 +1,6 @@
 /** What taking a stack out of service does, and what is lost with it. Plain data. */
 import type { StackConfig } from "../config/schema";
-import type { StackPlan } from "./stack";
+import { unitsOf, type StackPlan } from "./stack";
 import { HOST, inContainer, step, type Step } from "./step";
 
 /** Something that goes, or stays, and what to know about it. */
@@ -37,6 +37,11 @@ function inContainers(config: StackConfig, plan: StackPlan): Belonging[] {
       kind: "service",
       name,
       what: `sglang-${name}.service at ${url}, with its caches of compiled kernels`,
+    })),
+    ...plan.routers.map(({ name, url }): Belonging => ({
+      kind: "service",
+      name,
+      what: `sglang-${name}.service at ${url}, the router of ${config.routers[name]?.replicas.length ?? 0} replicas`,
     })),
   ];
 }
@@ -105,16 +110,19 @@ export function belongings(config: StackConfig, plan: StackPlan, dead: boolean):
 
 /** Steps that stop every service of the stack, so that none starts again by itself. */
 export function drainSteps(config: StackConfig, plan: StackPlan): Step[] {
-  return plan.services.map(({ name, service }) =>
-    step({
-      name: `${name}-stop`,
-      target: inContainer(config.containers[service.container]?.vmId ?? 0),
-      script: "container/service-stop",
-      args: { unit: service.unit, timers: `sglang-${name}-probe.timer` },
-      timeoutMinutes: 5 + Math.ceil(service.stopTimeoutSeconds / 60),
-      summary: `${service.unit}: ends the requests that it is answering, stops and is not started again`,
-    }),
-  );
+  // Routers first: nobody is sent to a replica that is on its way down.
+  return unitsOf(plan)
+    .reverse()
+    .map(({ name, service }) =>
+      step({
+        name: `${name}-stop`,
+        target: inContainer(config.containers[service.container]?.vmId ?? 0),
+        script: "container/service-stop",
+        args: { unit: service.unit, timers: `sglang-${name}-probe.timer` },
+        timeoutMinutes: 5 + Math.ceil(service.stopTimeoutSeconds / 60),
+        summary: `${service.unit}: ends the requests that it is answering, stops and is not started again`,
+      }),
+    );
 }
 
 /** Steps that back every container up. @param run names this attempt */

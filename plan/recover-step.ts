@@ -1,26 +1,29 @@
 import type { StackConfig } from "../config/schema";
 import { cardId } from "./host-steps";
-import type { InferenceServicePlan } from "./service-steps";
+import type { InferenceServicePlan, UnitPlan } from "./service-steps";
 import { step, type Step } from "./step";
 import { servicePaths } from "./unit/paths";
 
 /** Arguments that recovery has in common with the service's own step. */
 const SHARED = ["name", "unit", "python", "environment", "spec"] as const;
 
+/** The cards of a service and what must be free on each; a router has none. */
+function cardArguments(config: StackConfig, unit: UnitPlan | InferenceServicePlan) {
+  if (!("plan" in unit)) return { cards: "", freeMiB: "" };
+  const cards = unit.service.gpus.map((gpu) => config.gpus[gpu]).filter((gpu) => gpu !== undefined);
+  return { cards: cards.map(cardId).join(","), freeMiB: String(unit.plan.freeMiBPerGpu ?? "") };
+}
+
 /** The step that brings a service which passed its gate before back to health; no part of an `up`. */
-export function recoverStep(
-  config: StackConfig,
-  { name, service, plan, step: own }: InferenceServicePlan,
-): Step {
-  const cards = service.gpus.map((gpu) => config.gpus[gpu]).filter((gpu) => gpu !== undefined);
+export function recoverStep(config: StackConfig, unit: UnitPlan | InferenceServicePlan): Step {
+  const { name, service, step: own } = unit;
   return step({
     name: `${name}-recover`,
     target: own.target,
     script: "container/recover",
     args: {
       ...Object.fromEntries(SHARED.map((key) => [key, own.args[key] ?? ""])),
-      cards: cards.map(cardId).join(","),
-      freeMiB: plan.freeMiBPerGpu === undefined ? "" : String(plan.freeMiBPerGpu),
+      ...cardArguments(config, unit),
       metrics: servicePaths(name).probeMetrics,
     },
     // Stop, free the cards, start, gate.

@@ -9,7 +9,7 @@ export function rollbackStep(
   environment: EnvironmentPlan,
   to: string | undefined,
 ): Step {
-  const services = Object.values(config.services).filter(
+  const services = [...Object.values(config.services), ...Object.values(config.routers)].filter(
     (service) => service.environment === environment.name,
   );
   const container = config.containers[environment.container];

@@ -13,16 +13,32 @@ import { renderServiceFiles } from "./unit/service-files";
 import { LIBRARY, servicePaths } from "./unit/paths";
 import type { UnitInput } from "./unit/types";
 
-/** One inference service: its plan and the step that brings it to run. */
-export interface InferenceServicePlan {
+/** What runs as `sglang-<name>.service`, a server or a router, and the step that brings it to run. */
+export interface UnitPlan {
   readonly name: string;
-  readonly service: ResolvedService;
-  readonly plan: ServicePlan;
+  readonly service: Pick<
+    ResolvedService,
+    | "name"
+    | "unit"
+    | "container"
+    | "environment"
+    | "enabled"
+    | "listen"
+    | "startTimeoutMinutes"
+    | "stopTimeoutSeconds"
+    | "probeIntervalMinutes"
+  >;
   /** Where clients reach it when it is enabled. */
   readonly url: string;
   /** Repeats the gate's semantic probe by hand, on the host. */
   readonly probeCommand: string;
   readonly step: Step;
+}
+
+/** One inference service with its plan. */
+export interface InferenceServicePlan extends UnitPlan {
+  readonly service: ResolvedService;
+  readonly plan: ServicePlan;
 }
 
 /** The probe package, file by file, under its path in the container. */

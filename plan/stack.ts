@@ -4,7 +4,8 @@ import { planContainers, type ContainerPlan } from "./container-steps";
 import { planEnvironments, type EnvironmentPlan } from "./environment-steps";
 import { planDriver, type DriverPlan } from "./host-steps";
 import { planModels, type ModelPlan } from "./model-steps";
-import { planServices, type InferenceServicePlan } from "./service-steps";
+import { planRouters, type RouterPlan } from "./router-steps";
+import { planServices, type InferenceServicePlan, type UnitPlan } from "./service-steps";
 import type { Step } from "./step";
 import { planToolkits, type ToolkitPlan } from "./toolkit-steps";
 import { planWheels, type WheelPlan } from "./wheel-steps";
@@ -22,6 +23,7 @@ export interface StackPlan {
   readonly wheels: readonly WheelPlan[];
   readonly environments: readonly EnvironmentPlan[];
   readonly services: readonly InferenceServicePlan[];
+  readonly routers: readonly RouterPlan[];
   /** What is known to fail or worth knowing about this stack; an unacknowledged error refuses a preview. */
   readonly findings: readonly Finding[];
 }
@@ -52,6 +54,7 @@ export function planStack(config: StackConfig, projectDirectory: string): StackP
     wheels: planWheels(config, projectDirectory),
     environments,
     services,
+    routers: planRouters(config, environments),
     findings: [
       ...hostFindings(config),
       ...models.flatMap(({ findings }) => findings),
@@ -77,6 +80,11 @@ export function allSteps(plan: StackPlan): Step[] {
     ...plan.toolkits.map((toolkit) => toolkit.step),
     ...plan.wheels.flatMap(({ step, share }) => (share === undefined ? [step] : [step, share])),
     ...plan.environments.flatMap(({ step, share }) => (share === undefined ? [step] : [step, share])),
-    ...plan.services.map((service) => service.step),
+    ...unitsOf(plan).map((unit) => unit.step),
   ];
+}
+
+/** All that runs as a unit in a container: services, then the routers in front of them. */
+export function unitsOf(plan: StackPlan): UnitPlan[] {
+  return [...plan.services, ...plan.routers];
 }

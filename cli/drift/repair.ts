@@ -141,7 +141,9 @@ const starting = ({ rows }: DriftReport): boolean =>
 async function settled({ config, look }: RepairInput): Promise<DriftReport> {
   const minutes = Math.max(
     0,
-    ...Object.values(config.services).map(({ startTimeoutMinutes }) => startTimeoutMinutes),
+    ...[...Object.values(config.services), ...Object.values(config.routers)].map(
+      ({ startTimeoutMinutes }) => startTimeoutMinutes,
+    ),
   );
   const until = Date.now() + minutes * 60_000;
   for (;;) {

@@ -1,5 +1,5 @@
 /** What `scripts/host/status.sh` reports, as typed data. */
-import type { StackPlan } from "../../plan/stack";
+import { unitsOf, type StackPlan } from "../../plan/stack";
 import type { StackConfig } from "../../config/schema";
 import { HOST, step, type Step } from "../../plan/step";
 
@@ -63,7 +63,7 @@ export function statusStep(config: StackConfig, plan: StackPlan): Step {
       containers: Object.values(config.containers)
         .map(({ vmId }) => vmId)
         .join(","),
-      services: plan.services
+      services: unitsOf(plan)
         .map(({ name, service, step: own }) =>
           [config.containers[service.container]?.vmId, name, own.args.environment].join(":"),
         )

@@ -1,8 +1,8 @@
 /** How a stack is, from what its host reports: facts beside what is declared, and what is wrong. Asks no machine. */
 import type { StackConfig } from "../../config/schema";
 import { cardId } from "../../plan/host-steps";
-import type { InferenceServicePlan } from "../../plan/service-steps";
-import type { StackPlan } from "../../plan/stack";
+import type { UnitPlan } from "../../plan/service-steps";
+import { unitsOf, type StackPlan } from "../../plan/stack";
 import { cardProblems, containerProblems, serviceProblems, type StatusProblem } from "./problems";
 import type { ServiceState, StatusFacts } from "./facts";
 
@@ -40,7 +40,7 @@ export interface ContainerStatus {
 }
 
 export interface ProbeStatus {
-  /** healthy, degenerate, limited, unreachable, starting or stopped. */
+  /** healthy, degraded (a router without one of its replicas), degenerate, limited, unreachable, starting or stopped. */
   readonly state: string;
   readonly ageSeconds: number;
   readonly reasons: readonly string[];
@@ -125,7 +125,7 @@ function gateStatus(good: string, declared: string | undefined): ServiceStatus["
 }
 
 function serviceStatus(
-  { name, service, step }: InferenceServicePlan,
+  { name, service, step }: UnitPlan,
   found: ServiceState | undefined,
   clock: number,
 ): ServiceStatus {
@@ -149,7 +149,8 @@ function serviceStatus(
 export function statusReport(config: StackConfig, plan: StackPlan, facts: StatusFacts): StatusReport {
   const gpus = gpuStatuses(config, facts);
   const containers = containerStatuses(config, facts);
-  const services = plan.services.map((service) =>
+  const units = unitsOf(plan);
+  const services = units.map((service) =>
     serviceStatus(
       service,
       facts.services.find(({ name }) => name === service.name),
@@ -172,7 +173,7 @@ export function statusReport(config: StackConfig, plan: StackPlan, facts: Status
       ...cardProblems(gpus, facts.driver),
       ...containerProblems(containers),
       ...services.flatMap((status, index) => {
-        const planned = plan.services[index]?.service;
+        const planned = units[index]?.service;
         // Without its container it cannot run: that is told once.
         if (planned === undefined || !planned.enabled || stopped(planned.container)) return [];
         return serviceProblems(status, planned.probeIntervalMinutes);

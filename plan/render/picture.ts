@@ -17,6 +17,7 @@ export function topologyPicture(config: StackConfig, plan: StackPlan): string {
   const model = identifiers("model", Object.keys(config.models));
   const environment = identifiers("environment", Object.keys(config.environments));
   const service = identifiers("service", Object.keys(config.services));
+  const router = identifiers("router", Object.keys(config.routers));
 
   const cards = Object.entries(config.gpus).map(([name, card]) => box(gpu(name), name, card.model));
   const models = Object.entries(config.models).map(([name, { repo }]) => box(model(name), name, repo));
@@ -31,6 +32,12 @@ export function topologyPicture(config: StackConfig, plan: StackPlan): string {
         (entry) =>
           `    ${box(service(entry.name), entry.name, entry.service.enabled ? entry.url : "not enabled")}`,
       ),
+    ...plan.routers
+      .filter((entry) => entry.service.container === name)
+      .map(
+        (entry) =>
+          `    ${box(router(entry.name), entry.name, "router", entry.service.enabled ? entry.url : "not enabled")}`,
+      ),
     "  end",
   ]);
   const uses = plan.services.flatMap(({ name, service: entry }) => [
@@ -44,6 +51,21 @@ export function topologyPicture(config: StackConfig, plan: StackPlan): string {
       ? [`${service(name)} --> cards`]
       : entry.gpus.map((card) => `${service(name)} --> ${gpu(card)}`)),
   ]);
+  const elsewhere = [
+    ...new Set(
+      plan.routers
+        .flatMap((entry) => entry.service.replicas.filter((one) => one.service === undefined))
+        .map(({ url }) => url),
+    ),
+  ];
+  const remote = identifiers("remote", elsewhere);
+  const routes = plan.routers.flatMap(({ name, service: entry }) => [
+    `${router(name)} --> ${environment(entry.environment)}`,
+    ...entry.replicas.map(
+      (one) =>
+        `${router(name)} -->|replica| ${one.service === undefined ? remote(one.url) : service(one.service)}`,
+    ),
+  ]);
   return [
     "```mermaid",
     "flowchart LR",
@@ -54,7 +76,9 @@ export function topologyPicture(config: StackConfig, plan: StackPlan): string {
     ...models.map((line) => `  ${line}`),
     ...containers,
     "end",
+    ...elsewhere.map((url) => box(remote(url), url, "another stack")),
     ...uses,
+    ...routes,
     "```",
   ].join("\n");
 }

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { StackConfig } from "../../config/schema";
-import { allSteps, type StackPlan } from "../stack";
+import { allSteps, unitsOf, type StackPlan } from "../stack";
 import { servicePaths } from "../unit/paths";
 import { renderContainerConfiguration } from "./container-conf";
 import { renderMonitoring } from "./monitoring";
@@ -20,7 +20,7 @@ export const RENDERED_ENTRIES = [
 
 function serviceFiles(plan: StackPlan): Record<string, string> {
   const files: Record<string, string> = {};
-  for (const { name, step } of plan.services) {
+  for (const { name, step } of unitsOf(plan)) {
     const { environmentFile, specification } = servicePaths(name);
     for (const [file, text] of Object.entries(step.texts)) {
       if (file.startsWith("/etc/systemd/system/")) files[`units/${path.posix.basename(file)}`] = text;

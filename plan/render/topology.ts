@@ -42,6 +42,19 @@ function serviceRows(plan: StackPlan): string[][] {
   ]);
 }
 
+function routerRows(plan: StackPlan): string[][] {
+  return plan.routers.map(({ name, service, url, metricsUrl }) => [
+    code(name),
+    code(service.container),
+    service.servedModelName,
+    service.enabled ? "yes" : "no",
+    service.replicas.map((one) => (one.service === undefined ? one.url : code(one.service))).join(", "),
+    service.policy,
+    url,
+    `${metricsUrl}/metrics`,
+  ]);
+}
+
 /** topology.md: what runs where, and what uses what. */
 export function renderTopology(config: StackConfig, plan: StackPlan): string {
   const { host, driver } = config;
@@ -76,6 +89,11 @@ export function renderTopology(config: StackConfig, plan: StackPlan): string {
       "Services",
       ["service", "container", "model", "enabled", "SGLang", "cards", "endpoint", "never beside"],
       serviceRows(plan),
+    ),
+    ...section(
+      "Routers",
+      ["router", "container", "model", "enabled", "replicas", "policy", "endpoint", "metrics"],
+      routerRows(plan),
     ),
   ].join("\n\n")}\n`;
 }

@@ -3,7 +3,8 @@ import { servicePaths } from "./paths";
 import { environmentLine } from "./quote";
 import type { UnitInput } from "./types";
 
-const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/** PATH of what runs in a container. */
+export const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
  * Variables that every server gets. Caches of compiled kernels lie in HOME: without them the first sampled request after a

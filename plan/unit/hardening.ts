@@ -6,7 +6,9 @@ import type { UnitInput } from "./types";
  */
 const DENIED_CALLS = "~@clock @cpu-emulation @module @mount @obsolete @raw-io @reboot @swap";
 
-function homesAreNeeded(input: UnitInput): boolean {
+type Paths = Pick<UnitInput, "environmentPath" | "modelPaths">;
+
+function homesAreNeeded(input: Paths): boolean {
   return [input.environmentPath, ...input.modelPaths].some((path) => /^\/(root|home)(\/|$)/.test(path));
 }
 
@@ -22,7 +24,7 @@ function homesAreNeeded(input: UnitInput): boolean {
  *   unprivileged container's kernel tunables are read-only anyway. ProcSubset: CUDA reads /proc/driver/nvidia.
  * - PrivateIPC: NCCL's shared memory is in /dev/shm.
  */
-export function hardening(input: UnitInput): string[] {
+export function hardening(input: Paths): string[] {
   return [
     "NoNewPrivileges=yes",
     "CapabilityBoundingSet=",

@@ -3,6 +3,9 @@
 /** Python packages that units and steps use (`sglang_probe`). */
 export const LIBRARY = "/usr/local/lib/proxmox-gpu-stack";
 
+/** Starts a router with the API key from a file. */
+export const ROUTER_LAUNCHER = `${LIBRARY}/launch_router.py`;
+
 /** Where repeated probes keep their state and its textfile metrics. */
 export const PROBE_DIRECTORY = "/var/lib/proxmox-gpu-stack/probe";
 

@@ -6,7 +6,12 @@ import type { UnitInput } from "./types";
 /** Time that one repetition may take: a sampled request on cold caches alone took two minutes. */
 const PROBE_TIMEOUT_SECONDS = 900;
 
-function assembled(input: UnitInput, sections: readonly (readonly string[])[]): string {
+type ProbeInput = Pick<
+  UnitInput,
+  "name" | "node" | "environmentPath" | "probeIntervalMinutes" | "onDegenerate"
+>;
+
+function assembled(input: ProbeInput, sections: readonly (readonly string[])[]): string {
   return `${banner(input)}\n${sections.map((lines) => `\n${lines.join("\n")}\n`).join("")}`;
 }
 
@@ -36,7 +41,7 @@ const HARDENING = [
 ];
 
 /** The text of `sglang-<name>-probe.service`: one repetition of the semantic probe. */
-export function renderProbeService(input: UnitInput): string {
+export function renderProbeService(input: ProbeInput): string {
   const server = `sglang-${input.name}.service`;
   const restart = input.onDegenerate === "restart" ? ["--restart-on-degenerate"] : [];
   const command = probeCommand(input, "probe", [
@@ -58,7 +63,7 @@ export function renderProbeService(input: UnitInput): string {
 }
 
 /** The text of `sglang-<name>-probe.timer`. */
-export function renderProbeTimer(input: UnitInput): string {
+export function renderProbeTimer(input: ProbeInput): string {
   const interval = input.probeIntervalMinutes * 60;
   return assembled(input, [
     ["[Unit]", `Description=Repeats the semantic probe of sglang-${input.name}.service`],

@@ -11,7 +11,11 @@ const RESTART_SECONDS = 30;
 const START_BURST = 3;
 
 /** A command of the probe package, run by the environment's Python. */
-export function probeCommand(input: UnitInput, verb: string, options: readonly string[] = []): string {
+export function probeCommand(
+  input: Pick<UnitInput, "name" | "environmentPath">,
+  verb: string,
+  options: readonly string[] = [],
+): string {
   const { specification } = servicePaths(input.name);
   const words = [
     "/usr/bin/env",
@@ -29,7 +33,7 @@ export function probeCommand(input: UnitInput, verb: string, options: readonly s
 }
 
 /** A command line with one option and its values a line. */
-function wrappedCommand(words: readonly string[]): string {
+export function wrappedCommand(words: readonly string[]): string {
   const lines: string[][] = [[]];
   for (const [index, word] of words.entries()) {
     const startsOption = word.startsWith("--") && index > 0;

@@ -255,12 +255,19 @@ describe("steps of the driver", () => {
 
 describe("a service", () => {
   it("waits for its environment and its model", () => {
-    const services = steps().filter(({ name }) => name.endsWith("-service"));
+    const services = steps().filter(({ name }) => name.endsWith("-service") && name !== "front-service");
     expect(services.length).toBeGreaterThan(0);
     for (const { dependsOn } of services) {
       const names = dependsOn.map(nameOf);
       expect(names.some((name) => name.endsWith("-environment"))).toBe(true);
       expect(names.some((name) => name.endsWith("-snapshot"))).toBe(true);
     }
+  });
+});
+
+describe("a router", () => {
+  it("waits for its environment and for the replicas of its stack", () => {
+    const router = steps().find(({ name }) => name === "front-service");
+    expect(router?.dependsOn.map(nameOf).sort()).toEqual(["qwen-service", "router-env-environment"]);
   });
 });

@@ -59,6 +59,7 @@ class FakeService:
             "quantization": None,
         }
         self.model_info = {"model_type": "qwen3_5"}
+        self.workers = {}  # {url: is healthy}, for one that plays a router
         self.requests = []
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.port = self.server.server_address[1]
@@ -88,6 +89,9 @@ class FakeService:
                     self.reply(status)
                 elif self.path == "/server_info":
                     self.reply(200, service.info)
+                elif self.path == "/workers":
+                    workers = [{"url": url, "is_healthy": healthy} for url, healthy in service.workers.items()]
+                    self.reply(200, {"workers": workers, "total": len(workers)})
                 elif self.path == "/model_info":
                     self.reply(200, service.model_info)
                 else:

@@ -27,7 +27,7 @@ class Probe(support.ProbeTestCase):
         for name in ("sglang_probe_duration_seconds", "sglang_probe_timestamp_seconds"):
             self.assertRegex(text, rf'(?m)^{name}{{service="qwen",environment="ab12"}} \d')
         self.assertIn('sglang_probe_state{service="qwen",environment="ab12",state="healthy"} 1\n', text)
-        self.assertEqual(text.count("\nsglang_probe_state{"), 6)
+        self.assertEqual(text.count("\nsglang_probe_state{"), 7)
         self.assertRegex(
             text, r'(?m)^proxmox_gpu_stack_environment_info{service="qwen",environment="ab12",.*unit="sglang-qwen.service"} 1$'
         )

@@ -57,7 +57,7 @@ function stackRules({ stack, jobs }: Monitoring): Rule[] {
 }
 
 /** Rules with a limit that follows the service's own interval. */
-function probeRules({ stack, jobs }: Monitoring, { name, probeIntervalMinutes }: MonitoredService): Rule[] {
+function probeRules({ stack }: Monitoring, { name, probeIntervalMinutes, job }: MonitoredService): Rule[] {
   const limit = INTERVALS * probeIntervalMinutes;
   const timestamp = `sglang_probe_timestamp_seconds{stack="${stack}",service="${name}"}`;
   return [
@@ -73,7 +73,7 @@ function probeRules({ stack, jobs }: Monitoring, { name, probeIntervalMinutes }:
     },
     {
       alert: "SglangProbeMissing",
-      expr: `up{job="${jobs.server}",service="${name}"} == 1 unless on (stack, service) ${timestamp}`,
+      expr: `up{job="${job}",service="${name}"} == 1 unless on (stack, service) ${timestamp}`,
       for: `${limit}m`,
       labels: { severity: "warning" },
       annotations: {
@@ -85,10 +85,39 @@ function probeRules({ stack, jobs }: Monitoring, { name, probeIntervalMinutes }:
   ];
 }
 
+/** A router that lost a replica still answers, until it has lost the last. */
+function routerRules({ stack, jobs, routers }: Monitoring): Rule[] {
+  if (routers.length === 0) return [];
+  return [
+    {
+      alert: "SglangRouterDown",
+      expr: `up{job="${jobs.router}"} == 0`,
+      for: "1m",
+      labels: { severity: "critical" },
+      annotations: {
+        summary: "the router {{ $labels.service }} on {{ $labels.host }} does not answer",
+        description: `Nobody reaches its replicas through it. ./stack status ${stack} says why, ./stack recover ${stack} {{ $labels.service }} brings it back.`,
+      },
+    },
+    ...routers.map(({ name, replicas }): Rule => ({
+      alert: "SglangRouterReplicaOut",
+      expr: `sum by (stack, host, service) (smg_worker_health{stack="${stack}",service="${name}"}) < ${replicas}`,
+      for: "2m",
+      labels: { severity: "warning" },
+      annotations: {
+        summary: `${name} on {{ $labels.host }}: {{ $value }} of ${replicas} replicas take part`,
+        description:
+          "The others answer for those that are out. Look at the services behind it; the probe of the router names the one that is missing.",
+      },
+    })),
+  ];
+}
+
 /** `monitoring/alerts.yaml`: a service down, its answers bad, its probe stale or missing, its queue growing. */
 export function renderAlerts(monitoring: Monitoring): string {
   const rules = [
     ...stackRules(monitoring),
+    ...routerRules(monitoring),
     ...monitoring.services.flatMap((service) => probeRules(monitoring, service)),
   ];
   const text = monitoringBanner(monitoring, [

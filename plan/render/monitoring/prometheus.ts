@@ -16,12 +16,15 @@ function job(name: string, targets: readonly Target[], more: object = {}): objec
  * `scrape_configs` alone, so that it is a Prometheus configuration by itself and also a file for `scrape_config_files`.
  */
 export function renderScrapes(monitoring: Monitoring): string {
-  const { jobs, servers, exporters, leftOut } = monitoring;
+  const { jobs, servers, routers, exporters, leftOut } = monitoring;
   const text = monitoringBanner(monitoring, [
     "For a Prometheus of your own: name it in scrape_config_files (2.43 or newer), or take both jobs into scrape_configs;",
     "name alerts.yaml in rule_files.",
     "",
     `${jobs.server}: SGLang's own /metrics, which needs no API key, also where the service has one.`,
+    ...(routers.length === 0
+      ? []
+      : [`${jobs.router}: the routers' metrics: replicas that take part, requests, failures.`]),
     `${jobs.probe}: the results of the repeated probes. They lie as textfile metrics in the container, in`,
     `${PROBE_DIRECTORY}/*.prom: run node_exporter there (Debian: prometheus-node-exporter) with`,
     `--collector.textfile.directory=${PROBE_DIRECTORY}`,
@@ -33,6 +36,12 @@ export function renderScrapes(monitoring: Monitoring): string {
       { source_labels: ["__name__"], regex: "sglang_probe_.*|proxmox_gpu_stack_.*", action: "keep" },
     ],
   };
-  const content = { scrape_configs: [job(jobs.server, servers), job(jobs.probe, exporters, keep)] };
+  const content = {
+    scrape_configs: [
+      ...(servers.length === 0 ? [] : [job(jobs.server, servers)]),
+      ...(routers.length === 0 ? [] : [job(jobs.router, routers)]),
+      job(jobs.probe, exporters, keep),
+    ],
+  };
   return `${text}\n${stringify(content, { lineWidth: 0 })}`;
 }

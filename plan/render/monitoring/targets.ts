@@ -1,8 +1,8 @@
 /** What of a stack can be scraped, and under which names. */
 import path from "node:path";
 import type { StackConfig } from "../../../config/schema";
-import type { InferenceServicePlan } from "../../service-steps";
-import type { StackPlan } from "../../stack";
+import type { InferenceServicePlan, UnitPlan } from "../../service-steps";
+import { unitsOf, type StackPlan } from "../../stack";
 
 /** Port of node_exporter, its own default. */
 const NODE_EXPORTER_PORT = 9100;
@@ -17,16 +17,19 @@ export interface MonitoredService {
   readonly name: string;
   readonly unit: string;
   readonly probeIntervalMinutes: number;
+  /** Job that scrapes it. */
+  readonly job: string;
 }
 
 export interface Monitoring {
   /** The stack's name; the label `stack` of everything. */
   readonly stack: string;
-  /** Names of the two jobs: SGLang's own endpoints, and the node exporters that tell of the probes. */
-  readonly jobs: { readonly server: string; readonly probe: string };
+  /** Names of the jobs: SGLang's own endpoints, its routers', and the node exporters that tell of the probes. */
+  readonly jobs: { readonly server: string; readonly router: string; readonly probe: string };
   /** Services whose endpoint can be scraped; alerts are about these. */
   readonly services: readonly MonitoredService[];
   readonly servers: readonly Target[];
+  readonly routers: readonly (Target & { readonly name: string; readonly replicas: number })[];
   readonly exporters: readonly Target[];
   /** Why a service is not scraped, one sentence each. */
   readonly leftOut: readonly string[];
@@ -37,9 +40,10 @@ function stackName(source: string): string {
   return path.basename(source).replace(/^Pulumi\.(.+)\.yaml$/, "$1");
 }
 
-function reasonToLeaveOut(config: StackConfig, { name, service }: InferenceServicePlan): string | undefined {
+function reasonToLeaveOut(config: StackConfig, unit: UnitPlan | InferenceServicePlan): string | undefined {
+  const { name, service } = unit;
   if (!service.enabled) return `${name}: not enabled`;
-  if (!service.metrics) return `${name}: has metrics: false`;
+  if ("plan" in unit && !unit.service.metrics) return `${name}: has metrics: false`;
   if (/^(127\.|localhost$|\[?::1)/.test(service.listen))
     return `${name}: listens on ${service.listen} only, which nobody outside of its container reaches`;
   if (config.containers[service.container]?.network.address === "unknown")
@@ -50,28 +54,47 @@ function reasonToLeaveOut(config: StackConfig, { name, service }: InferenceServi
 /** Which services and containers of the stack are scraped, sorted by name. */
 export function monitoringOf(config: StackConfig, plan: StackPlan): Monitoring {
   const stack = stackName(config.source);
-  const sorted = [...plan.services].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const scraped = sorted.filter((service) => reasonToLeaveOut(config, service) === undefined);
+  const byName = (a: UnitPlan, b: UnitPlan): number => (a.name < b.name ? -1 : 1);
+  const isScraped = (unit: UnitPlan): boolean => reasonToLeaveOut(config, unit) === undefined;
+  const scraped = [...plan.services].sort(byName).filter(isScraped);
+  const routers = [...plan.routers].sort(byName).filter(isScraped);
   const host = config.host.node;
-  const containers = [...new Set(scraped.map(({ service }) => service.container))].sort();
+  const containers = [...new Set([...scraped, ...routers].map(({ service }) => service.container))].sort();
+  const jobs = {
+    server: `sglang-${stack}`,
+    router: `sglang-router-${stack}`,
+    probe: `sglang-probe-${stack}`,
+  };
+  const monitored = ({ name, service }: UnitPlan, job: string): MonitoredService => ({
+    name,
+    unit: service.unit,
+    probeIntervalMinutes: service.probeIntervalMinutes,
+    job,
+  });
+  const target = (url: string, { name, service }: UnitPlan): Target => ({
+    address: url.replace(/^http:\/\//, ""),
+    labels: { stack, host, container: service.container, service: name },
+  });
   return {
     stack,
-    jobs: { server: `sglang-${stack}`, probe: `sglang-probe-${stack}` },
-    services: scraped.map(({ name, service }) => ({
-      name,
-      unit: service.unit,
-      probeIntervalMinutes: service.probeIntervalMinutes,
-    })),
-    servers: scraped.map(({ name, url, service }) => ({
-      address: url.replace(/^http:\/\//, ""),
-      labels: { stack, host, container: service.container, service: name },
+    jobs,
+    services: [
+      ...scraped.map((unit) => monitored(unit, jobs.server)),
+      ...routers.map((unit) => monitored(unit, jobs.router)),
+    ],
+    servers: scraped.map((unit) => target(unit.url, unit)),
+    routers: routers.map((unit) => ({
+      ...target(unit.metricsUrl, unit),
+      name: unit.name,
+      replicas: unit.service.replicas.length,
     })),
     exporters: containers.map((container) => ({
       address: `${config.containers[container]?.network.address.split("/")[0] ?? ""}:${NODE_EXPORTER_PORT}`,
       labels: { stack, host, container },
     })),
-    leftOut: sorted
-      .map((service) => reasonToLeaveOut(config, service))
+    leftOut: unitsOf(plan)
+      .sort(byName)
+      .map((unit) => reasonToLeaveOut(config, unit))
       .filter((reason) => reason !== undefined),
   };
 }

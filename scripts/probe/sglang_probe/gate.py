@@ -8,7 +8,7 @@ import functools
 import json
 import time
 
-from . import fatal_lines, ports, unit
+from . import fatal_lines, ports, router, unit
 from .client import Client, NoAnswer
 from .explanations import CONTROL_RUN, explain
 from .questions import DEFAULT_QUESTIONS
@@ -30,6 +30,8 @@ class GateFailure(Exception):
 
 class Gate:
     """One run of the gate over one specification. poll_seconds: pause between two looks at a loading server."""
+
+    samplings = ("temperature-0", "card")
 
     def __init__(self, spec, poll_seconds=2.0, say=None):
         self.spec = spec
@@ -164,7 +166,7 @@ class Gate:
 
     def _ask_all(self, questions):
         # With the card's thinking values every question is thought about: the loops of old were in the reasoning.
-        for sampling in ("temperature-0", "card"):
+        for sampling in self.samplings:
             if not ask_in_turn(functools.partial(self._ask, sampling=sampling), questions):
                 self.say(f"the rest of the questions ({sampling}) is left out")
         bad = [answer for answer in self.answers if not answer["healthy"]]
@@ -209,9 +211,38 @@ class Gate:
         self._check_owner()
 
 
+class RouterGate(Gate):
+    """The gate of a router: every replica takes part and serves the declared model, and answers through it are right."""
+
+    # What the card's values could bring to light is the replicas' own gates' to find.
+    samplings = ("temperature-0",)
+
+    def _health(self, timeout):
+        answer = super()._health(timeout)
+        if answer != "200":
+            return answer
+        try:
+            out = router.missing(self.client, self.spec["replicas"])
+        except NoAnswer as error:
+            return f"{error} (not yet)"
+        return "; ".join(f"{url} {why}" for url, why in out.items()) or "200"
+
+    def _compare_server_info(self):
+        replicas, key = self.spec["replicas"], self.spec.get("apiKeyFile")
+        try:
+            wrong = router.wrong_models(replicas, key, self.spec["servedModelName"])
+            self.info = router.first_info(replicas, key)
+        except NoAnswer as error:
+            raise GateFailure("replicas", str(error)) from error
+        if wrong:
+            raise GateFailure("replicas", *wrong)
+        self.say(f"{len(replicas)} replicas take part and serve {self.spec['servedModelName']}")
+
+
 def run(spec, poll_seconds=2.0):
     """Run the gate, print the report as the last line, return the exit code."""
-    report = Gate(spec, poll_seconds).run()
+    kind = RouterGate if "replicas" in spec else Gate
+    report = kind(spec, poll_seconds).run()
     for reason in report.get("reasons", []):
         print(f"not healthy, {report['stage']}: {reason}", flush=True)
     print(json.dumps(report, ensure_ascii=False, sort_keys=True), flush=True)

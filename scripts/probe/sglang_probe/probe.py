@@ -9,14 +9,14 @@ import os
 import tempfile
 import time
 
-from . import unit
+from . import router, unit
 from .client import Client, NoAnswer
 from .explanations import explain
 from .questions import DEFAULT_QUESTIONS
 from .semantic import ask, ask_in_turn
 
 TIMEOUT_SECONDS = 300
-STATES = ("healthy", "degenerate", "limited", "unreachable", "starting", "stopped")
+STATES = ("healthy", "degraded", "degenerate", "limited", "unreachable", "starting", "stopped")
 SHORT = ("repeat", "reasoning")  # the two that are quick, and the field in which loops were seen
 
 
@@ -46,19 +46,30 @@ def run(spec, metrics_file=None, restart=False, max_restarts_per_hour=1):
 
 
 def _probe(spec):
-    """{"state", "healthy", "reasons", "answers", "rules"}: state is healthy, degenerate, limited, unreachable, starting or stopped."""
+    """{"state", "healthy", "reasons", "answers", "rules"}: state is one of STATES."""
     try:
         properties = unit.state(spec["unit"])
         if properties.get("ActiveState") in ("inactive", "failed", "deactivating"):
             stopped = properties["ActiveState"]
             return _result("unreachable" if stopped == "failed" else "stopped", [f"the unit is {stopped}"])
         client = Client(spec["url"], spec.get("apiKeyFile"))
-        info = client.get_json("/server_info", 30)
+        info, out = _look(spec, client)
     except (unit.UnitError, OSError) as error:
         return _result("unreachable", [str(error)])
     except NoAnswer as error:
         return _result("starting" if _is_loading(spec, properties) else "unreachable", [str(error)])
-    return _judge(spec, client, info)
+    result = _judge(spec, client, info)
+    if out and result["healthy"]:
+        return _result("degraded", [f"replica {url} {why}" for url, why in out.items()], result["answers"])
+    return result
+
+
+def _look(spec, client):
+    """(what the server says about itself, {replica: why it does not take part}). Raises NoAnswer."""
+    if "replicas" not in spec:
+        return client.get_json("/server_info", 30), {}
+    out = router.missing(client, spec["replicas"])
+    return router.first_info(spec["replicas"], spec.get("apiKeyFile")), out
 
 
 def _is_loading(spec, properties):

@@ -16,6 +16,7 @@ Keys (JSON object, * required by every verb):
                         min_p, presence_penalty, …; a mode that is missing uses the server's own defaults
   modelPath, draftModelPath   model directories (preflight)
   gpus                  {"count", "uuids"?, "freeMiB"?}: GPUs the unit must see, MiB each must have free (preflight)
+  replicas              addresses that a router must have as healthy replicas; makes it the gate and probe of a router
   environmentDigest     label of the metric
   stateFile             where the probe keeps its state; default /var/lib/proxmox-gpu-stack/probe/<service>.json
 """
@@ -29,7 +30,7 @@ TEXT_KEYS = (
     "service unit url servedModelName version apiKeyFile mainPidUnit modelPath draftModelPath environmentDigest stateFile"
 ).split()
 NUMBER_KEYS = ("deadlineSeconds", "plannedMaxTotalTokens")
-OTHER_KEYS = ("expectedServerInfo", "prompts", "sampling", "gpus")
+OTHER_KEYS = ("expectedServerInfo", "prompts", "sampling", "gpus", "replicas")
 SAMPLING_MODES = ("thinking", "nonThinking", "coding")
 SAMPLING_KEYS = (
     "temperature",
@@ -94,6 +95,7 @@ def _problems(spec, needs):
     yield from _sampling_problems(spec.get("sampling", {}))
     yield from prompt_problems(spec.get("prompts", []))
     yield from _gpu_problems(spec.get("gpus", {"count": 1}))
+    yield from _replica_problems(spec.get("replicas", ["http://one"]))
 
 
 def _is_number(value):
@@ -131,6 +133,15 @@ def prompt_problems(prompts):
             yield f"{where}.expect.value: must be a number, is {expect.get('value')!r}"
         elif kind in ("sentence", "contains") and not isinstance(expect.get("value"), str):
             yield f"{where}.expect.value: must be a text, is {expect.get('value')!r}"
+
+
+def _replica_problems(replicas):
+    if not (isinstance(replicas, list) and replicas and all(_is_address(replica) for replica in replicas)):
+        yield f'replicas: must be a list of addresses like "http://10.1.2.3:30000", is {replicas!r}'
+
+
+def _is_address(value):
+    return isinstance(value, str) and value.startswith("http://")
 
 
 def _gpu_problems(gpus):

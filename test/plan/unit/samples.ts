@@ -1,3 +1,4 @@
+import type { RouterUnitInput } from "../../../plan/unit/router-files";
 import type { UnitInput } from "../../../plan/unit/types";
 
 /** A service as system A has it; tests change what they are about. */
@@ -25,6 +26,23 @@ export function sample(changes: Partial<UnitInput> = {}): UnitInput {
     stopTimeoutSeconds: 120,
     probeIntervalMinutes: 15,
     onDegenerate: "report",
+    apiKey: false,
+    ...changes,
+  };
+}
+
+/** A router; tests change what they are about. */
+export function routerSample(changes: Partial<RouterUnitInput> = {}): RouterUnitInput {
+  return {
+    name: "front",
+    node: "kpro5",
+    title: "SGLang router: qwen3.6-27b",
+    user: "sglang",
+    environmentPath: "/opt/ml-env",
+    arguments: ["--worker-urls", "http://10.1.2.129:30000", "--port", "8000"],
+    after: [],
+    stopTimeoutSeconds: 120,
+    probeIntervalMinutes: 15,
     apiKey: false,
     ...changes,
   };

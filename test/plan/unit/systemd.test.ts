@@ -1,8 +1,9 @@
 import path from "node:path";
+import { renderRouterFiles } from "../../../plan/unit/router-files";
 import { renderServiceFiles } from "../../../plan/unit/service-files";
 import type { UnitInput } from "../../../plan/unit/types";
 import { analyze, HAS_SYSTEMD, withFakeRoot } from "./fake-root";
-import { sample } from "./samples";
+import { routerSample, sample } from "./samples";
 
 /** systemd's rating of exposure, times ten: 0 is safe, 100 is bare. Every setting that is left out says why. */
 const SERVER_THRESHOLD = 30;
@@ -39,6 +40,25 @@ describeWithSystemd(
       );
       expect(result.stderr).toBe("");
       expect(result.status).toBe(0);
+      expect(units.length).toBe(3);
+    });
+
+    test.each([false, true])("accepts a router, with an API key: %s, and rates it", (apiKey) => {
+      const files = renderRouterFiles(routerSample({ apiKey, after: ["sglang-qwen.service"] }));
+      const units = Object.keys(files).filter((file) => file.startsWith("/etc/systemd/system/"));
+      const result = withFakeRoot(files, (root) => {
+        const names = units.map((file) => path.basename(file));
+        const rating = analyze(
+          root,
+          "security",
+          "--offline=true",
+          `--threshold=${SERVER_THRESHOLD}`,
+          "sglang-front.service",
+        );
+        return { verified: analyze(root, "verify", "--man=no", ...names), rated: rating.status };
+      });
+      expect(result.verified.stderr).toBe("");
+      expect(result.rated).toBe(0);
       expect(units.length).toBe(3);
     });
 
