@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { describeCheckpoint, modelByRepo, type CatalogModel, type ModelFacts } from "../catalog";
-import { modelListFile } from "../config/model-list";
+import { modelListFile, REPOSITORY } from "../config/model-list";
 import { expectedConfig } from "../plan/model-facts";
 import { DEFAULT_HUB } from "../plan/model-steps";
 import { descriptionFile } from "../plan/service/input";
@@ -69,7 +69,7 @@ function differences(known: CatalogModel | undefined, facts: ModelFacts): string
  * @throws Error that says which address failed and how, or what the config.json lacks
  */
 export async function describeModel(repo: string, options: DescribeOptions): Promise<Description> {
-  if (!/^[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/.test(repo)) {
+  if (!REPOSITORY.test(repo)) {
     throw new Error(`"${repo}" is not a repository of the model hub; write owner/name`);
   }
   const { endpoint = DEFAULT_HUB, token = process.env["HF_TOKEN"], projectDirectory } = options;

@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import path from "node:path";
 import { Command, CommanderError } from "commander";
+import { visibleLines } from "../config/visible";
 import { addEnvironmentCommands } from "./environment-commands";
 import { EXIT, VerbError, type ExitCode } from "./exit-codes";
 import { addFleetCommands } from "./fleet-commands";
@@ -219,7 +220,7 @@ export async function run(words: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`stack: ${message}\n`);
+    process.stderr.write(`stack: ${visibleLines(message)}\n`);
     return error instanceof VerbError ? error.exitCode : EXIT.problems;
   }
 }

@@ -35,10 +35,12 @@ export class ModelHub {
    * @throws Error that says which address failed and how
    */
   async revision(name: string): Promise<Revision> {
-    const address = `${this.base}/api/models/${this.repo}/revision/${name}?blobs=true`;
+    const address = `${this.base}/api/models/${this.repo}/revision/${encodeURIComponent(name)}?blobs=true`;
     const answer = (await this.json(address)) as { sha: string; siblings: readonly Sibling[] } | undefined;
     if (answer === undefined)
       throw new Error(`${address}: there is no such revision; check repository and revision`);
+    // It becomes the name of a file.
+    if (!/^[0-9a-f]{40}$/.test(answer.sha)) throw new Error(`${address}: the hub names no commit`);
     const files = answer.siblings.map(({ rfilename: path, lfs, size, blobId }): ListedFile =>
       lfs === undefined
         ? { path, bytes: size, gitBlob: blobId }

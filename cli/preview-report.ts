@@ -3,6 +3,7 @@ import { EXIT, UsageError, type ExitCode } from "./exit-codes";
 import { allowancesIn } from "./review/allowances";
 import { readPreview, type PreviewReport } from "./review/preview";
 import { reviewPreview } from "./review/preview-comment";
+import { requireStackName } from "./stack-argument";
 
 export interface PreviewReportOptions {
   /** File with what `pulumi preview --json` printed; `-` is standard input. */
@@ -35,6 +36,7 @@ function reportOf(text: string): PreviewReport {
  * Exit code 1 when the preview failed, or would replace or delete something protected that the description does not allow.
  */
 export function previewReport(stack: string, options: PreviewReportOptions): ExitCode {
+  requireStackName(stack);
   const allowed = options.description === undefined ? [] : allowancesIn(read(options.description));
   const { fine, refused, comment } = reviewPreview(stack, reportOf(read(options.json)), allowed);
   process.stdout.write(comment);

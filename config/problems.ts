@@ -1,6 +1,6 @@
 /** What is wrong with a stack, as data, and as one readable error. */
 import { secretIn } from "./secret-forms";
-import { visible } from "./visible";
+import { visible, visibleLines } from "./visible";
 
 export type Severity = "error" | "warning" | "info";
 
@@ -33,7 +33,8 @@ export function shown(value: unknown): string | undefined {
 export function formatProblem(problem: Problem): string {
   const place = [problem.path, problem.value === undefined ? "" : `is ${problem.value}`];
   const head = place.filter((part) => part !== "").join(" ");
-  const lines = [head === "" ? problem.message : `${head}: ${problem.message}`, `  fix: ${problem.fix}`];
+  const message = visibleLines(problem.message);
+  const lines = [head === "" ? message : `${head}: ${message}`, `  fix: ${visibleLines(problem.fix)}`];
   if (problem.evidence !== undefined) lines.push(`  evidence: ${problem.evidence}`);
   return lines.join("\n");
 }

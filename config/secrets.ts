@@ -3,16 +3,24 @@ import { NAMESPACE, SECRETS, type SecretName } from "./schema";
 
 const NAMES = Object.keys(SECRETS) as SecretName[];
 
+/** What a header's value may hold: visible ASCII. */
+const IN_A_HEADER = /^[!-~]{1,4096}$/;
+
 /** What a secret's text must look like, where that can be told. */
-const FORMS: Partial<Record<SecretName, { pattern: RegExp; allowed: string }>> = {
+const FORMS: Record<SecretName, { pattern: RegExp; allowed: string }> = {
+  // A line end at the end, as `pulumi config set … < FILE` leaves it, would be a part of the password.
+  apiPassword: { pattern: /^[^\p{Cc}\p{Cs}]+$/u, allowed: "a password in one line" },
   apiToken: {
-    pattern: /^[^@\s]+@[^!\s]+![^=\s]+=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+    pattern: /^[!-?A-~]+@[!-?A-~]+![!-<>-~]+=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
     allowed: "user@realm!id=uuid, as Proxmox VE shows it once when the token is made",
   },
   sshPrivateKey: {
     pattern: /^-----BEGIN [A-Z ]*PRIVATE KEY-----\n[\s\S]+-----END [A-Z ]*PRIVATE KEY-----\s*$/,
     allowed: "a private key file with its BEGIN and END lines",
   },
+  // Both travel in a header of HTTP.
+  huggingFaceToken: { pattern: IN_A_HEADER, allowed: "a token of letters, digits and signs, without spaces" },
+  serviceApiKey: { pattern: IN_A_HEADER, allowed: "a key of letters, digits and signs, without spaces" },
 };
 
 /** An encrypted value of a stack file: `secure: v1:…`. */
@@ -35,8 +43,8 @@ function formProblem(name: SecretName, value: unknown, fromFile: boolean): Probl
   if (isEncrypted(value)) return [];
   const path = pathOf(NAMESPACE, [name]);
   const form = FORMS[name];
-  if (typeof value !== "string" || value === "" || (form !== undefined && !form.pattern.test(value))) {
-    const allowed = form?.allowed ?? "a text that is not empty";
+  if (typeof value !== "string" || value === "" || !form.pattern.test(value)) {
+    const allowed = form.allowed;
     return [
       {
         id: "wrong-secret",

@@ -5,7 +5,7 @@ import type { Written } from "./issues";
 import { ConfigurationError, type Problem } from "./problems";
 import { NAMESPACE } from "./schema";
 import { listed, nearest } from "./suggest";
-import { visible } from "./visible";
+import { visible, visibleLines } from "./visible";
 
 export interface StackFile {
   /** File name, for messages. */
@@ -95,10 +95,7 @@ export function readStackFile(file: string): StackFile {
     const reason = error instanceof Error ? error.message.trim() : String(error);
     return refuse(
       source,
-      `is no valid YAML: ${reason
-        .split("\n")
-        .map((line) => visible(line, 200))
-        .join("\n")}`,
+      `is no valid YAML: ${visibleLines(reason)}`,
       "correct the line; Pulumi.example.yaml shows every field",
     );
   }

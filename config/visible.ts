@@ -24,3 +24,14 @@ export function visible(text: string, longest = LONGEST): string {
     return `\\u{${(hidden.codePointAt(0) ?? 0).toString(16)}}`;
   });
 }
+
+/** Longest line of a message. */
+const LONGEST_LINE = 2000;
+
+/** A message of several lines, each as `visible` shows it. */
+export function visibleLines(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => visible(line.replaceAll("\t", "  "), LONGEST_LINE))
+    .join("\n");
+}

@@ -150,6 +150,20 @@ function resultOf(stdout: string): Record<string, unknown> | undefined {
   return last.startsWith("{") ? (JSON.parse(last) as Record<string, unknown>) : undefined;
 }
 
+/** Takes the folder, which may hold a private key, away also when Ctrl-C or a supervisor ends this process. */
+function removeAtSignals(folder: string): () => void {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  const listener = (signal: NodeJS.Signals): void => {
+    rmSync(folder, { recursive: true, force: true });
+    stop();
+    // A verb that watches ends by itself; nobody else listens: the signal does what it would have done.
+    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+  };
+  const stop = (): void => signals.forEach((signal) => process.off(signal, listener));
+  for (const signal of signals) process.on(signal, listener);
+  return stop;
+}
+
 /**
  * Runs a command line with a text or a stream on its standard input, over one connection. How it ended is the caller's to
  * judge.
@@ -163,6 +177,7 @@ export async function runCommand(
   { limitSeconds = LIMIT_SECONDS, show, signal }: Omit<RunOptions, "mode"> = {},
 ): Promise<Ended> {
   const folder = mkdtempSync(path.join(tmpdir(), "stack-ssh-"));
+  const stopWatching = removeAtSignals(folder);
   try {
     const words = [
       ...(target.asProvider === true ? ["-F", "none"] : []),
@@ -176,6 +191,7 @@ export async function runCommand(
     if (ended.status === 255) throw sshProblem(target.address, ended.stderr);
     return ended;
   } finally {
+    stopWatching();
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -1,13 +1,7 @@
+import { secretIn } from "../../config/secret-forms";
 import { readStackFile } from "../../config/stack-file";
 import { NAMESPACE, SECRETS } from "../../config/schema";
 import type { Files } from "./file-diffs";
-
-/** Secrets that can be told by their form. */
-const FORMS: Readonly<Record<string, RegExp>> = {
-  "a private key": /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
-  "a token of the model hub": /\bhf_[A-Za-z0-9]{20,}/,
-  "a token of Proxmox VE's API": /\b[\w.-]+@(pam|pve)![\w.-]+=[0-9a-f]{8}-[0-9a-f]{4}-/,
-};
 
 /** Shorter texts occur by chance. */
 const SHORTEST_SECRET = 8;
@@ -31,9 +25,7 @@ function plainSecrets(stackFile: string): [name: string, value: string][] {
 export function refuseSecrets(stackFile: string, files: Files): void {
   const secrets = plainSecrets(stackFile);
   for (const [file, text] of Object.entries(files)) {
-    const found =
-      secrets.find(([, value]) => text.includes(value))?.[0] ??
-      Object.entries(FORMS).find(([, form]) => form.test(text))?.[0];
+    const found = secrets.find(([, value]) => text.includes(value))?.[0] ?? secretIn(text);
     if (found === undefined) continue;
     throw new Error(
       `${file} would hold ${found}: nothing was written. A secret stands in an ordinary field of the stack file (env, extraArgs, description, an address); secrets have keys of their own, see docs/reference/configuration.md`,

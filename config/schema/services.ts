@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { entries, entryName, freeText, ipAddress, port, positiveInteger, text } from "./fields";
+import { nodesSchema } from "./nodes";
 
 /** Longest argument and value of a variable: the kernel takes 128 KiB as one word of a command line. */
 const LONGEST_VALUE = 16_384;
 
 /** A value that the release's own list of choices decides about: checked against the catalog, not here. */
-const choice = text(/^[A-Za-z0-9_.-]+$/, "one word, as the release's --help lists it");
+const choice = text(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, "one word, as the release's --help lists it");
 
 const speculative = z
   .strictObject({
@@ -70,7 +71,10 @@ const service = z
           "State the commit or the catalog's name for a development build.",
       )
       .meta({ examples: ["0.5.11"] }),
-    servedModelName: text(/^[^\s:]+$/, "a name without spaces and colons")
+    servedModelName: text(
+      /^[^\s:-][^\s:]*$/,
+      "a name without spaces and colons, and without a hyphen in front, which would make it an option",
+    )
       .describe(
         "Name of the model in the API. Clients ask for it: a change breaks those that use the old one.",
       )
@@ -83,8 +87,9 @@ const service = z
       .max(64)
       .optional()
       .describe(
-        "Number of GPUs that share the model. Default: the number of the service's cards. It must divide the model's heads.",
+        "Number of GPUs that share the model. Default: the number of the service's cards, times the number of `nodes`. It must divide the model's heads.",
       ),
+    nodes: nodesSchema.optional(),
     contextLength: positiveInteger
       .optional()
       .describe(

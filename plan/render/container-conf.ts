@@ -15,13 +15,23 @@ function deviceLines(config: StackConfig, plan: ContainerPlan): string[] {
   ];
 }
 
+/** Notes as Proxmox VE prints them: everything but plain ASCII, and `%` and `:`, as %XX. */
+function encodedText(text: string): string {
+  return [...Buffer.from(text, "utf8")]
+    .map((byte) => {
+      const plain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25 && byte !== 0x3a;
+      return plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+    })
+    .join("");
+}
+
 /** `key: value` lines as `pct config` prints them; settings without a value are left out. */
 function settingLines(plan: ContainerPlan): string[] {
   const { settings } = plan;
   const { network, rootDisk, mounts } = settings;
   const values: Record<string, string | number | undefined> = {
     cores: settings.cores,
-    description: settings.description?.replaceAll("\n", "%0A"),
+    description: settings.description === undefined ? undefined : encodedText(settings.description),
     features: "nesting=1",
     hostname: settings.hostname,
     memory: settings.memoryGiB * 1024,

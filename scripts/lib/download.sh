@@ -26,10 +26,11 @@ download() {
   install -d -m 755 "$(dirname "$path")"
   say "downloading $url"
   # --continue-at resumes what an interrupted run left; a server without ranges sends it whole again.
-  if ! curl --fail --silent --show-error --location --retry 5 --retry-delay 2 --retry-connrefused \
+  # --globoff: brackets and braces of an address are not patterns.
+  if ! curl --fail --silent --show-error --location --globoff --retry 5 --retry-delay 2 --retry-connrefused \
     --connect-timeout 20 --continue-at - --output "$partial" "$url"; then
     rm -f "$partial"
-    curl --fail --silent --show-error --location --retry 5 --retry-delay 2 --connect-timeout 20 --output "$partial" "$url" ||
+    curl --fail --silent --show-error --location --globoff --retry 5 --retry-delay 2 --connect-timeout 20 --output "$partial" "$url" ||
       fail "$url could not be downloaded" "check that this machine reaches the address, then run \`up\` again"
   fi
   actual=$(sha256sum "$partial" | cut -d' ' -f1)

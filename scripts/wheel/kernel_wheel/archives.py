@@ -41,7 +41,7 @@ def download(archive: Archive, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     say(f"downloading {archive.url}")
-    command = ["curl", "--fail", "--silent", "--show-error", "--location", "--retry", "5", "--retry-delay", "2"]
+    command = ["curl", "--fail", "--silent", "--show-error", "--location", "--globoff", "--retry", "5", "--retry-delay", "2"]
     command += ["--retry-connrefused", "--connect-timeout", "20", "--output", str(partial)]
     if subprocess.run([*command, "--continue-at", "-", archive.url], check=False).returncode != 0:
         partial.unlink(missing_ok=True)
