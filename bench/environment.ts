@@ -2,7 +2,7 @@
  * How fast an environment comes: our build against pip from the same wheelhouse, a second environment from a warm cache, and the way
  * back. hyperfine measures. Variables: environment-lab.ts.
  *
- *   node -r @swc-node/register bench/environment.ts     prints Markdown; progress is on standard error
+ *   node -r ./cli/typescript.js bench/environment.ts     prints Markdown; progress is on standard error
  */
 import { join } from "node:path";
 

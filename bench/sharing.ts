@@ -2,7 +2,7 @@
  * How fast an environment comes to a second container of a host that has it in another: built anew, as each container with a cache of
  * its own, against a link to what the host shares. Variables: environment-lab.ts.
  *
- *   node -r @swc-node/register bench/sharing.ts     prints Markdown; progress is on standard error
+ *   node -r ./cli/typescript.js bench/sharing.ts     prints Markdown; progress is on standard error
  */
 import { scriptText, stepCommand, stepInput } from "../plan/script";
 import { HOST, step } from "../plan/step";

@@ -1,0 +1,97 @@
+/** Measuring command lines with hyperfine, and tables of what was seen. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** One way to do what is compared. */
+export interface Way {
+  readonly name: string;
+  /** Run before each measurement. */
+  readonly prepare?: string;
+  readonly command: string;
+}
+
+/** How long a way took, in seconds. */
+export interface Measured {
+  readonly name: string;
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export interface HyperfineOptions {
+  readonly runs: string;
+  readonly warmup?: number;
+  readonly environment?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+}
+
+interface HyperfineResults {
+  readonly results: readonly {
+    readonly command: string;
+    readonly median: number;
+    readonly min: number;
+    readonly max: number;
+  }[];
+}
+
+/** Measures the ways one after the other. */
+export function hyperfine(ways: readonly Way[], options: HyperfineOptions): Measured[] {
+  const work = mkdtempSync(join(tmpdir(), "bench-"));
+  const file = join(work, "results.json");
+  const words = ["--style", "basic", "--warmup", String(options.warmup ?? 0), "--runs", options.runs];
+  words.push("--export-json", file);
+  for (const { name, prepare, command } of ways)
+    words.push("--command-name", name, "--prepare", prepare ?? "true", command);
+  const { status } = spawnSync("hyperfine", words, {
+    env: options.environment ?? process.env,
+    stdio: ["ignore", 2, 2],
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  if (status !== 0) throw new Error(`hyperfine ended with ${status}`);
+  const { results } = JSON.parse(readFileSync(file, "utf8")) as HyperfineResults;
+  rmSync(work, { recursive: true });
+  return results.map(({ command, median, min, max }) => ({ name: command, median, min, max }));
+}
+
+/** What a command line took, once. */
+export function timed(name: string, run: () => void): Measured {
+  const begun = process.hrtime.bigint();
+  run();
+  const seconds = Number(process.hrtime.bigint() - begun) / 1e9;
+  return { name, median: seconds, min: seconds, max: seconds };
+}
+
+/** A Markdown table; the first column is text. */
+export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const line = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;
+  const rule = head.map((_, column) => (column === 0 ? ":--" : "--:"));
+  return [line(head), line(rule), ...rows.map(line)].join("\n") + "\n\n";
+}
+
+/** Seconds of each way, and how many times as long as `base` each took. */
+export function comparison(measured: readonly Measured[], base: string): string {
+  const whole = measured.find(({ name }) => name === base);
+  if (whole === undefined) throw new Error(`nothing was measured as '${base}'`);
+  return table(
+    ["way", "median [s]", "min [s]", "max [s]", `ratio to ${base}`],
+    measured.map(({ name, median, min, max }) => [
+      name,
+      ...[median, min, max, median / whole.median].map((value) => value.toFixed(2)),
+    ]),
+  );
+}
+
+/** Whether a ratio of two medians is within its goal, as a line of text. */
+export function goal(
+  text: string,
+  measured: readonly Measured[],
+  ours: string,
+  theirs: string,
+  atMost: number,
+): string {
+  const median = (wanted: string): number => measured.find(({ name }) => name === wanted)?.median ?? NaN;
+  const ratio = median(ours) / median(theirs);
+  return `- ${text}: **${ratio <= atMost ? "met" : "missed"}**, ${ours} took ${ratio.toFixed(2)} of ${theirs} (at most ${atMost}).\n`;
+}
