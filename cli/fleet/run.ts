@@ -44,13 +44,14 @@ function unreachable({ name, config: { host } }: FleetStack, reason: string, don
   };
 }
 
-function cancelled({ name }: FleetStack, operation: "preview" | "up"): Failure {
-  return operation === "preview"
-    ? { message: "its preview was ended by Ctrl-C; nothing was changed", fix: "" }
-    : {
-        message: "ended by Ctrl-C: what was being done is over, and the state knows what is done",
-        fix: `./stack fleet up ${name} goes on from there`,
-      };
+/** @param open what nobody saw the end of */
+function cancelled({ name }: FleetStack, operation: "preview" | "up", open: readonly string[]): Failure {
+  if (operation === "preview")
+    return { message: "its preview was ended by Ctrl-C; nothing was changed", fix: "" };
+  const fix = `./stack fleet up ${name} goes on from there`;
+  return open.length === 0
+    ? { message: "ended by Ctrl-C: what was being done is over, and the state knows how it ended", fix }
+    : { message: `dropped by Ctrl-C while ${open.join(", ")}: the state does not know how that ended`, fix };
 }
 
 /** Runs Pulumi on a stack; errors become failures. */
@@ -88,7 +89,7 @@ async function runPulumi(
     return outcome(changed(progress.changes) > 0 ? "would change" : "no change");
   } catch (error) {
     if (!(error instanceof PulumiError)) throw error;
-    if (interruption.raised) return outcome("cancelled", [cancelled(stack, operation)]);
+    if (interruption.raised) return outcome("cancelled", [cancelled(stack, operation, progress.now)]);
     return outcome("failed", failuresOf(name, progress.complaints, error.message));
   }
 }
