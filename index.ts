@@ -148,8 +148,9 @@ export const containerAddresses = byName(containers, ({ vmId, address }) => ({ v
 export const environmentDigests = byName(environments, (environment) => environment.digest);
 /** Commit of each model. */
 export const modelRevisions = byName(models, (model) => model.revision);
-/** Where each service and each router answers. */
-export const endpoints = Object.fromEntries(running.map(([{ name }, service]) => [name, service?.url]));
+/** Where each service and each router answers; a node above rank 0 does not. */
+const answering = running.filter(([{ name }]) => (config.services[name]?.nodes?.rank ?? 0) === 0);
+export const endpoints = Object.fromEntries(answering.map(([{ name }, service]) => [name, service?.url]));
 /** Commands that repeat each one's health gate, to be run on the host. */
 export const healthChecks = Object.fromEntries(
   running.map(([{ name }, service]) => [name, service?.probeCommand]),

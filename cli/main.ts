@@ -27,11 +27,16 @@ function build(finish: (code: ExitCode) => void): Command {
     .exitOverride();
 
   program
-    .command("check <STACK>")
-    .description("every problem of a stack's configuration and every rule that fires; no machine is asked")
-    .option("--json", "print {problems: [{id, severity, path, message, fix, evidence}]}")
-    .action((stack: string, options: { json?: boolean }) => {
-      finish(verb<typeof import("./check")>("check").check(stack, options));
+    .command("check <STACK...>")
+    .description(
+      "every problem of a stack's configuration and every rule that fires, of several stacks also what is wrong between them; no machine is asked",
+    )
+    .option(
+      "--json",
+      "print {problems: [{id, severity, path, message, fix, evidence}]}, of several stacks {stacks: [{stack, problems}], between: [problems]}",
+    )
+    .action((stacks: string[], options: { json?: boolean }) => {
+      finish(verb<typeof import("./check")>("check").check(stacks, options));
     });
 
   addReviewCommands(program, finish);

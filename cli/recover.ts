@@ -69,7 +69,8 @@ function planned(file: string, service: string) {
     throw new UsageError(`${source} has no service "${service}": it has ${listed(names)}${hint}`);
   }
   if (!wanted.service.enabled) {
-    say(`${source}: ${service} is not enabled, so that there is nothing to recover`);
+    const key = "plan" in wanted ? "services" : "routers";
+    say(`${source}: ${key}.${service} is not enabled, so that there is nothing to recover`);
     return undefined;
   }
   return { config, step: recoverStep(config, wanted), unit: wanted.service.unit };

@@ -6,6 +6,7 @@
 import path from "node:path";
 import { resolveChecksum } from "./checksum";
 import { lockProblems } from "./lock-references";
+import { nodeProblems } from "./node-references";
 import { ConfigurationError, pathOf, type Problem } from "./problems";
 import { referenceProblems, entriesOf, type View } from "./references";
 import { resolveStack } from "./resolve";
@@ -139,6 +140,7 @@ function inspect(file: StackFile, fromFile: boolean, projectDirectory: string): 
     ...wheelProblems(view, projectDirectory),
     ...serviceProblems(view, projectDirectory),
     ...pairProblems(view),
+    ...nodeProblems(view),
     ...routerProblems(view, projectDirectory),
     ...secretProblems(own, fromFile),
     ...retirementProblems(view),

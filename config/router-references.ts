@@ -89,6 +89,16 @@ function replicaProblem(view: View, name: string, router: Router, index: number)
         setCommand(pathOf(NAMESPACE, ["services", replica, "enabled"]), "true"),
       ),
     ];
+  if ((service.nodes?.rank ?? 0) > 0)
+    return [
+      problemAt(
+        "replica-answers-nothing",
+        path,
+        replica,
+        `is rank ${service.nodes?.rank ?? ""} of a server over several nodes; only rank 0 answers`,
+        "name the service of rank 0, or its address",
+      ),
+    ];
   const own =
     router.environment === undefined ? undefined : view.environments?.[router.environment]?.container;
   if (service.listen?.startsWith("127.") === true && containerOf(view, service) !== own)

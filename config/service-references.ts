@@ -65,6 +65,7 @@ function gpuProblems(view: View, name: string, service: Service): Problem[] {
         ],
   );
   const count = gpusOf(view, service).length;
+  const nodes = service.nodes?.count ?? 1;
   const tensorParallel = service.tensorParallel;
   if (count === 0)
     return [
@@ -77,7 +78,7 @@ function gpuProblems(view: View, name: string, service: Service): Problem[] {
         setCommand(pathOf(NAMESPACE, ["containers", container as string, "gpus[0]"]), "NAME"),
       ),
     ];
-  if (tensorParallel === undefined || tensorParallel <= count) return foreign;
+  if (tensorParallel === undefined || tensorParallel <= count * nodes) return foreign;
   const path = ["services", name, "tensorParallel"];
   return [
     ...foreign,
@@ -85,8 +86,8 @@ function gpuProblems(view: View, name: string, service: Service): Problem[] {
       "too-few-gpus",
       path,
       String(tensorParallel),
-      `must be at most ${count}, the number of the service's cards`,
-      setCommand(pathOf(NAMESPACE, path), String(count)),
+      `must be at most ${count * nodes}, the number of the service's cards${nodes === 1 ? "" : ` on ${nodes} nodes`}`,
+      setCommand(pathOf(NAMESPACE, path), String(count * nodes)),
     ),
   ];
 }

@@ -73,6 +73,11 @@ function requestFields(sampling: NonNullable<ServicePlan["sampling"]>) {
   );
 }
 
+/** What the gate says and waits for where a server is spread over containers. */
+function nodeOf({ rank, count, address, port }: NonNullable<ResolvedService["nodes"]>) {
+  return { rank, count, meets: `${address}:${port}` };
+}
+
 /** What preflight, gate and repeated probe compare the server with. */
 function specification(
   config: StackConfig,
@@ -95,6 +100,7 @@ function specification(
       : { plannedMaxTotalTokens: plan.plannedMaxTotalTokens }),
     ...(config.secrets.includes("serviceApiKey") ? { apiKeyFile: servicePaths(service.name).apiKey } : {}),
     ...(plan.sampling === undefined ? {} : { sampling: requestFields(plan.sampling) }),
+    ...(service.nodes === undefined ? {} : { node: nodeOf(service.nodes) }),
     modelPath: service.modelPath,
     ...(service.draftModelPath === undefined ? {} : { draftModelPath: service.draftModelPath }),
     gpus: {
@@ -146,6 +152,7 @@ function unitInput(
     stopTimeoutSeconds: service.stopTimeoutSeconds,
     probeIntervalMinutes: service.probeIntervalMinutes,
     onDegenerate: service.onDegenerate,
+    isNode: service.nodes !== undefined,
     apiKey: config.secrets.includes("serviceApiKey"),
   };
 }
@@ -159,13 +166,24 @@ function withToolkit(config: StackConfig, service: ResolvedService): ResolvedSer
     : { ...service, env: { CUDA_HOME: toolkitPath(toolkit), ...service.env } };
 }
 
+/**
+ * A node with the addresses that the others reach it by. Gloo and the message queue look the host name up, which in a
+ * container is a loopback address; NCCL would try every interface. A container has one, eth0.
+ */
+function withNodes(config: StackConfig, service: ResolvedService): ResolvedService {
+  if (service.nodes === undefined) return service;
+  const own = config.containers[service.container]?.network.address.split("/")[0] ?? "";
+  const network = { GLOO_SOCKET_IFNAME: "eth0", NCCL_SOCKET_IFNAME: "eth0", SGLANG_HOST_IP: own };
+  return { ...service, env: { ...network, ...service.env } };
+}
+
 export function planServices(
   config: StackConfig,
   environments: readonly EnvironmentPlan[],
   projectDirectory: string,
 ): InferenceServicePlan[] {
   return Object.values(config.services).map((stated) => {
-    const service = withToolkit(config, stated);
+    const service = withNodes(config, withToolkit(config, stated));
     const environment = environments.find((candidate) => candidate.name === service.environment);
     const container = config.containers[service.container];
     const model = config.models[service.model];

@@ -1,4 +1,5 @@
 import type { StackConfig } from "../../config/schema";
+import type { InferenceServicePlan } from "../service-steps";
 import type { StackPlan } from "../stack";
 
 /** A box of the picture. Quotes and angle brackets would end a Mermaid label. */
@@ -11,6 +12,14 @@ function identifiers(kind: string, names: readonly string[]): (name: string) => 
   return (name) => `${kind}${names.indexOf(name)}`;
 }
 
+const meetingPoint = ({ address, port }: { address: string; port: number }): string => `${address}:${port}`;
+
+/** Where a service answers; of a server over several nodes only rank 0 does. */
+function endpoint({ url, service: { nodes } }: InferenceServicePlan): string {
+  if (nodes === undefined) return url;
+  return nodes.rank === 0 ? `${url}, rank 0 of ${nodes.count}` : `rank ${nodes.rank} of ${nodes.count}`;
+}
+
 /** A Mermaid flowchart: the host with its cards and models, its containers with their environments and services. */
 export function topologyPicture(config: StackConfig, plan: StackPlan): string {
   const gpu = identifiers("gpu", Object.keys(config.gpus));
@@ -18,6 +27,15 @@ export function topologyPicture(config: StackConfig, plan: StackPlan): string {
   const environment = identifiers("environment", Object.keys(config.environments));
   const service = identifiers("service", Object.keys(config.services));
   const router = identifiers("router", Object.keys(config.routers));
+
+  const meetings = [
+    ...new Set(
+      Object.values(config.services).flatMap(({ nodes }) =>
+        nodes === undefined ? [] : [meetingPoint(nodes)],
+      ),
+    ),
+  ];
+  const meeting = identifiers("meeting", meetings);
 
   const cards = Object.entries(config.gpus).map(([name, card]) => box(gpu(name), name, card.model));
   const models = Object.entries(config.models).map(([name, { repo }]) => box(model(name), name, repo));
@@ -30,7 +48,7 @@ export function topologyPicture(config: StackConfig, plan: StackPlan): string {
       .filter((entry) => entry.service.container === name)
       .map(
         (entry) =>
-          `    ${box(service(entry.name), entry.name, entry.service.enabled ? entry.url : "not enabled")}`,
+          `    ${box(service(entry.name), entry.name, entry.service.enabled ? endpoint(entry) : "not enabled")}`,
       ),
     ...plan.routers
       .filter((entry) => entry.service.container === name)
@@ -50,7 +68,12 @@ export function topologyPicture(config: StackConfig, plan: StackPlan): string {
     ...(entry.gpus.length === cards.length
       ? [`${service(name)} --> cards`]
       : entry.gpus.map((card) => `${service(name)} --> ${gpu(card)}`)),
+    // Two parts of one group in this stack have one meeting point.
+    ...(entry.nodes === undefined
+      ? []
+      : [`${service(name)} ---|meets| ${meeting(meetingPoint(entry.nodes))}`]),
   ]);
+  const boxes = meetings.map((point) => box(meeting(point), point, "nodes meet"));
   const elsewhere = [
     ...new Set(
       plan.routers
@@ -76,6 +99,7 @@ export function topologyPicture(config: StackConfig, plan: StackPlan): string {
     ...models.map((line) => `  ${line}`),
     ...containers,
     "end",
+    ...boxes,
     ...elsewhere.map((url) => box(remote(url), url, "another stack")),
     ...uses,
     ...routes,

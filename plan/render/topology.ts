@@ -1,4 +1,4 @@
-import type { StackConfig } from "../../config/schema";
+import type { ResolvedService, StackConfig } from "../../config/schema";
 import type { StackPlan } from "../stack";
 import { code, table } from "./markdown";
 import { topologyPicture } from "./picture";
@@ -29,6 +29,14 @@ function containerRows(config: StackConfig): string[][] {
   ]);
 }
 
+function nodeText(
+  { rank, count, address, port }: NonNullable<ResolvedService["nodes"]>,
+  url: string,
+): string {
+  const place = `rank ${rank} of ${count} nodes, which meet at ${address}:${port}`;
+  return rank === 0 ? `${url} (${place})` : place;
+}
+
 function serviceRows(plan: StackPlan): string[][] {
   return plan.services.map(({ name, service, url }) => [
     code(name),
@@ -37,7 +45,7 @@ function serviceRows(plan: StackPlan): string[][] {
     service.enabled ? "yes" : "no",
     service.release ?? "unknown",
     service.gpus.map(code).join(", "),
-    url,
+    service.nodes === undefined ? url : nodeText(service.nodes, url),
     service.conflictsWith.map(code).join(", ") || "nobody",
   ]);
 }

@@ -40,7 +40,7 @@ export function choose({ service, gpus, model }: ServiceInput, gpu: Gpu | undefi
   const scheduler =
     model?.linearAttention !== undefined && speculative !== undefined ? "extra_buffer" : undefined;
   return {
-    tensorParallel: service.tensorParallel ?? gpus.length,
+    tensorParallel: service.tensorParallel ?? gpus.length * (service.nodes?.count ?? 1),
     contextLength: service.contextLength ?? model?.serving?.contextLength,
     memFractionStatic: service.memFractionStatic ?? model?.serving?.memFractionStatic,
     attentionBackend: service.attentionBackend ?? attention(gpu, model),

@@ -29,7 +29,7 @@ function wanted(
   memory: MemoryPlan | undefined,
   requests: number | undefined,
 ): Wanted[] {
-  const { speculative } = service;
+  const { speculative, nodes, startTimeoutMinutes } = service;
   const flag = (names: string | readonly string[], value: Wanted["value"]): Wanted => ({
     names: typeof names === "string" ? [names] : names,
     value,
@@ -41,6 +41,11 @@ function wanted(
     flag("--host", service.listen),
     flag("--port", service.port),
     flag("--tp-size", choices.tensorParallel),
+    flag("--nnodes", nodes?.count),
+    flag("--node-rank", nodes?.rank),
+    flag("--dist-init-addr", nodes === undefined ? undefined : `${nodes.address}:${nodes.port}`),
+    // The nodes wait for each other as long as loading may take: one may read its weights from a slower disk.
+    flag("--dist-timeout", nodes === undefined ? undefined : (startTimeoutMinutes ?? 30) * 60),
     flag("--context-length", context ? memory.contextLength : choices.contextLength),
     flag("--mem-fraction-static", choices.memFractionStatic),
     flag("--max-running-requests", service.maxRunningRequests ?? requests),

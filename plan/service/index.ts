@@ -117,7 +117,7 @@ function factsOf(
     // The unit puts $CUDA_HOME/bin into PATH unless the owner states one.
     env: home === undefined ? env : { PATH: `${home}/bin`, ...env },
     gpu,
-    gpuCount: input.gpus.length,
+    gpuCount: input.gpus.length * (input.service.nodes?.count ?? 1),
     model: input.model,
     draftModel: input.draftModel,
     patches: input.patches ?? [],

@@ -35,7 +35,9 @@ export interface ServiceInput {
     | "env"
     | "extraArgs"
     | "acknowledge"
-  >;
+  > &
+    // Of one container's own server: none.
+    Partial<Pick<ResolvedService, "nodes" | "startTimeoutMinutes">>;
   /** Names of the GPU models, one entry a card of the service. */
   readonly gpus: readonly string[];
   /** Undefined: neither in the catalog nor described; the rules that need facts are left out. */

@@ -48,8 +48,21 @@ function secretArguments(input: UnitInput): string[] {
   return input.apiKey ? ["--config", `/run/credentials/sglang-${input.name}.service/arguments.yaml`] : [];
 }
 
-function unitSection(input: UnitInput): string[] {
+/**
+ * A server that crashes again and again is left alone. A node is not: it ends whenever another one of its group does, also
+ * for hours while that one's host is down, and the group comes together again only when every node keeps coming back.
+ */
+function startLimits(input: UnitInput): string[] {
+  if (input.isNode) return ["StartLimitIntervalSec=0"];
   const attempt = input.startTimeoutMinutes * 60 + RESTART_SECONDS;
+  return [
+    // Loading may take half an hour, so that the interval must hold all attempts with their full loading time.
+    `StartLimitIntervalSec=${START_BURST * attempt + 60}`,
+    `StartLimitBurst=${START_BURST}`,
+  ];
+}
+
+function unitSection(input: UnitInput): string[] {
   // Ordered one way only, or two conflicting units would wait for each other; a stop comes first either way, so that the
   // cards are free when this one starts.
   const conflicts = input.conflicts.flatMap((unit) =>
@@ -62,9 +75,7 @@ function unitSection(input: UnitInput): string[] {
     "After=network-online.target",
     `RequiresMountsFor=${[input.environmentPath, ...input.modelPaths].map(unitText).join(" ")}`,
     ...conflicts,
-    // Loading may take half an hour, so that the interval must hold all attempts with their full loading time.
-    `StartLimitIntervalSec=${START_BURST * attempt + 60}`,
-    `StartLimitBurst=${START_BURST}`,
+    ...startLimits(input),
   ];
 }
 
@@ -96,7 +107,8 @@ function serviceSection(input: UnitInput): string[] {
     "KillSignal=SIGINT",
     "KillMode=mixed",
     `TimeoutStopSec=${input.stopTimeoutSeconds}`,
-    "Restart=on-failure",
+    // A node above rank 0 can end with exit code 0 when its scheduler is gone.
+    `Restart=${input.isNode ? "always" : "on-failure"}`,
     `RestartSec=${RESTART_SECONDS}`,
     // Exit code 2: arguments that the release does not know. Another start cannot help.
     "RestartPreventExitStatus=2",

@@ -24,6 +24,8 @@ export interface UnitInput {
   readonly stopTimeoutSeconds: number;
   readonly probeIntervalMinutes: number;
   readonly onDegenerate: "report" | "restart";
+  /** Whether it is one part of a server over several containers. */
+  readonly isNode: boolean;
   /** Whether clients must send an API key. */
   readonly apiKey: boolean;
 }

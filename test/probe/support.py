@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import socket
 import sys
 import tempfile
 import threading
@@ -37,6 +38,13 @@ def good_answer(body):
     elif "Repeat this sentence" in prompt:
         content = prompt.split(": ", 1)[1]
     return content, "A short thought about it.\n" if thinking else None, "stop"
+
+
+def free_port():
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class FakeService:

@@ -12,6 +12,7 @@ import unittest
 
 import support
 from sglang_probe import unit
+from support import free_port
 
 GOOD = support.good_answer
 CARD = {
@@ -361,14 +362,6 @@ class Specification(GateTestCase):
         code, _, err = self.run_verb("gate", "--spec", "/nowhere/spec.json")
         self.assertEqual(code, 3)
         self.assertIn("/nowhere/spec.json: cannot be read", err)
-
-
-def free_port():
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 if __name__ == "__main__":

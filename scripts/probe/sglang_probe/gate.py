@@ -14,7 +14,7 @@ from .explanations import CONTROL_RUN, explain
 from .questions import DEFAULT_QUESTIONS
 from .semantic import ask, ask_in_turn, tokens_per_second
 from .server_info import differences, pool_problem
-from .spec import port_of
+from .spec import is_follower, port_of
 
 HEALTH_TIMEOUT_SECONDS = 30  # the server itself gives up after 20 s and answers 503
 QUIET_HINT_SECONDS = 60
@@ -71,7 +71,7 @@ class Gate:
             self.client = Client(self.spec["url"], self.spec.get("apiKeyFile"))
         except OSError as error:
             raise GateFailure("specification", f"apiKeyFile {self.spec['apiKeyFile']}: {error.strerror}") from error
-        self.watch = unit.UnitWatch(self.spec["unit"])
+        self.watch = unit.UnitWatch(self.spec["unit"], may_restart="node" in self.spec)
         self.main_pid = None
         self._wait_for_health()
         self._compare_server_info()
@@ -86,6 +86,8 @@ class Gate:
     def _wait_for_health(self):
         deadline = self.started + self.spec["deadlineSeconds"]
         self.say(f"waiting for {self.spec['unit']} at {self.spec['url']}")
+        if "node" in self.spec:
+            self.say(self._whom_it_waits_for())
         seen = "nothing yet"
         moved = time.monotonic()
         hinted = False
@@ -94,6 +96,8 @@ class Gate:
             if phase:
                 self.say(phase)
                 moved, hinted = time.monotonic(), False
+            if self._is_as_far_as_it_gets():
+                return
             answer = self._health(max(1.0, min(HEALTH_TIMEOUT_SECONDS, deadline - time.monotonic())))
             if answer == "200":
                 self.say("/health answers 200")
@@ -101,17 +105,38 @@ class Gate:
             if answer != seen:
                 seen = answer
                 self.say(f"/health: {answer}")
-            if not hinted and time.monotonic() - moved > QUIET_HINT_SECONDS and self.watch.phase == "joining the GPUs":
+            if not hinted and time.monotonic() - moved > QUIET_HINT_SECONDS and self.watch.phase == unit.JOINING and "node" not in self.spec:
                 hinted = True
                 self.say("still joining the GPUs: is lo up in the container? (ip link show lo)")
             if time.monotonic() >= deadline:
                 last = self.watch.journal.lines[-1:] or ["none"]
+                if self.watch.phase == unit.JOINING and "node" in self.spec:
+                    raise GateFailure("nodes", self._who_is_missing())
                 raise GateFailure(
                     "health",
                     f"not healthy within {self.spec['deadlineSeconds']} s: /health: {seen}; loading phase: "
                     f"{self.watch.phase or 'none seen'}; last log line: {last[0].strip()[:300]}",
                 )
             time.sleep(self.poll_seconds)
+
+    def _is_as_far_as_it_gets(self):
+        """Whether the service need not answer /health to be as far as it can get by itself."""
+        return False
+
+    def _whom_it_waits_for(self):
+        node = self.spec["node"]
+        return (
+            f"it needs the other {node['count'] - 1} of {node['count']} nodes, which meet at {node['meets']}: run `up` of their stacks "
+            "before or beside this one"
+        )
+
+    def _who_is_missing(self):
+        node = self.spec["node"]
+        return (
+            f"the other {node['count'] - 1} of {node['count']} nodes did not all come to {node['meets']} within "
+            f"{self.spec['deadlineSeconds']} s: run `up` of their stacks first (a node above rank 0 waits for this one), and look "
+            "whether every port is open between the containers"
+        )
 
     def _health(self, timeout):
         """ "200", or in words why not yet. Whoever holds the port is looked at before an answer is believed."""
@@ -211,6 +236,27 @@ class Gate:
         self._check_owner()
 
 
+class FollowerGate(Gate):
+    """The gate of a node above rank 0: it is up and waits for the others. What they serve together is rank 0's gate's to ask."""
+
+    def _whom_it_waits_for(self):
+        return "it answers no questions: the gate of rank 0 holds the whole group to right answers"
+
+    def _is_as_far_as_it_gets(self):
+        return self.watch.phase is not None
+
+    def _compare_server_info(self):
+        node = self.spec["node"]
+        if self.watch.phase == unit.JOINING:
+            self.say(f"rank {node['rank']} of {node['count']} waits at {node['meets']}: rank 0's stack needs its `up` now")
+
+    def _ask_all(self, questions):
+        """Nobody to ask here."""
+
+    def _still_the_same(self):
+        self.watch.check()
+
+
 class RouterGate(Gate):
     """The gate of a router: every replica takes part and serves the declared model, and answers through it are right."""
 
@@ -241,7 +287,7 @@ class RouterGate(Gate):
 
 def run(spec, poll_seconds=2.0):
     """Run the gate, print the report as the last line, return the exit code."""
-    kind = RouterGate if "replicas" in spec else Gate
+    kind = RouterGate if "replicas" in spec else FollowerGate if is_follower(spec) else Gate
     report = kind(spec, poll_seconds).run()
     for reason in report.get("reasons", []):
         print(f"not healthy, {report['stage']}: {reason}", flush=True)

@@ -14,6 +14,7 @@ from .client import Client, NoAnswer
 from .explanations import explain
 from .questions import DEFAULT_QUESTIONS
 from .semantic import ask, ask_in_turn
+from .spec import is_follower
 
 TIMEOUT_SECONDS = 300
 STATES = ("healthy", "degraded", "degenerate", "limited", "unreachable", "starting", "stopped")
@@ -53,6 +54,8 @@ def _probe(spec):
             stopped = properties["ActiveState"]
             return _result("unreachable" if stopped == "failed" else "stopped", [f"the unit is {stopped}"])
         client = Client(spec["url"], spec.get("apiKeyFile"))
+        if is_follower(spec):
+            return _follower(client)
         info, out = _look(spec, client)
     except (unit.UnitError, OSError) as error:
         return _result("unreachable", [str(error)])
@@ -62,6 +65,14 @@ def _probe(spec):
     if out and result["healthy"]:
         return _result("degraded", [f"replica {url} {why}" for url, why in out.items()], result["answers"])
     return result
+
+
+def _follower(client):
+    """A node above rank 0 answers /health, and nothing else, once the whole group has loaded."""
+    status, _ = client.request("/health", timeout=30)
+    if status != 200:
+        return _result("unreachable", [f"/health answers {status}"])
+    return _result("healthy", [])
 
 
 def _look(spec, client):

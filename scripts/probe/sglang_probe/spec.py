@@ -17,6 +17,7 @@ Keys (JSON object, * required by every verb):
   modelPath, draftModelPath   model directories (preflight)
   gpus                  {"count", "uuids"?, "freeMiB"?}: GPUs the unit must see, MiB each must have free (preflight)
   replicas              addresses that a router must have as healthy replicas; makes it the gate and probe of a router
+  node                  {"rank", "count", "meets"} of a server over several containers: above rank 0 it answers /health alone
   environmentDigest     label of the metric
   stateFile             where the probe keeps its state; default /var/lib/proxmox-gpu-stack/probe/<service>.json
 """
@@ -30,7 +31,7 @@ TEXT_KEYS = (
     "service unit url servedModelName version apiKeyFile mainPidUnit modelPath draftModelPath environmentDigest stateFile"
 ).split()
 NUMBER_KEYS = ("deadlineSeconds", "plannedMaxTotalTokens")
-OTHER_KEYS = ("expectedServerInfo", "prompts", "sampling", "gpus", "replicas")
+OTHER_KEYS = ("expectedServerInfo", "prompts", "sampling", "gpus", "replicas", "node")
 SAMPLING_MODES = ("thinking", "nonThinking", "coding")
 SAMPLING_KEYS = (
     "temperature",
@@ -95,6 +96,7 @@ def _problems(spec, needs):
     yield from _sampling_problems(spec.get("sampling", {}))
     yield from prompt_problems(spec.get("prompts", []))
     yield from _gpu_problems(spec.get("gpus", {"count": 1}))
+    yield from _node_problems(spec.get("node", {"rank": 0, "count": 2, "meets": "here"}))
     yield from _replica_problems(spec.get("replicas", ["http://one"]))
 
 
@@ -133,6 +135,17 @@ def prompt_problems(prompts):
             yield f"{where}.expect.value: must be a number, is {expect.get('value')!r}"
         elif kind in ("sentence", "contains") and not isinstance(expect.get("value"), str):
             yield f"{where}.expect.value: must be a text, is {expect.get('value')!r}"
+
+
+def is_follower(spec):
+    """Whether the service is a node above rank 0, which lends its cards to rank 0 and answers no question."""
+    return spec.get("node", {}).get("rank", 0) > 0
+
+
+def _node_problems(node):
+    whole = isinstance(node, dict) and isinstance(node.get("meets"), str)
+    if not (whole and all(isinstance(node.get(key), int) for key in ("rank", "count"))):
+        yield f"node: must be an object with rank, count and meets, is {node!r}"
 
 
 def _replica_problems(replicas):

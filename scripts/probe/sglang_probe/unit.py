@@ -13,11 +13,12 @@ EXIT_MEANINGS = {
     "3": "the port could not be bound, after a full load",
     "9": "a child process failed after loading had begun",
 }
+JOINING = "joining the GPUs"
 # Loading phases as the log names them, in order.
 PHASES = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
-        (r"Init torch distributed begin", "joining the GPUs"),
+        (r"Init torch distributed begin", JOINING),
         (r"Load weight begin", "loading weights"),
         (r"(?:shards|Loading safetensors).*?(\d+)%", "loading weights"),
         (r"Load weight end", "weights loaded"),
@@ -87,10 +88,15 @@ class Journal:
 
 
 class UnitWatch:
-    """Watches one run of a unit: raises UnitError as soon as it cannot come up any more."""
+    """Watches one run of a unit: raises UnitError as soon as it cannot come up any more.
 
-    def __init__(self, unit):
+    may_restart: a run that ends is no failure, as long as systemd starts the next one and the log names no fatal cause. The
+    nodes of a group end together when one of them goes away, and come together again.
+    """
+
+    def __init__(self, unit, may_restart=False):
         self.unit = unit
+        self.may_restart = may_restart
         self.first = state(unit)
         self.journal = Journal(self.first.get("InvocationID", ""))
         self.phase = None
@@ -100,13 +106,26 @@ class UnitWatch:
         new = self.journal.read()
         now = state(self.unit)
         problem = self._problem(now)
-        if problem:
+        if problem and not (self.may_restart and self._comes_again(now)):
             self.journal.read()
             raise self._failure(problem)
         known = next(filter(None, map(fatal_lines.match, new)), None)
         if known:
             raise self._failure("cannot come up")
+        if problem:
+            return self._next_run(now)
         return self._moved_on(new)
+
+    def _comes_again(self, now):
+        return now.get("ActiveState") in ("active", "activating")
+
+    def _next_run(self, now):
+        """Watch the run that systemd starts next. Returns a text once it has begun."""
+        if now.get("InvocationID") == self.first.get("InvocationID"):
+            return None  # systemd waits before it starts it
+        self.first, self.phase = now, None
+        self.journal = Journal(now.get("InvocationID", ""))
+        return "another node went away, so that this one was started anew"
 
     def _problem(self, now):
         active, sub = now.get("ActiveState"), now.get("SubState")

@@ -26,6 +26,7 @@ export function sample(changes: Partial<UnitInput> = {}): UnitInput {
     stopTimeoutSeconds: 120,
     probeIntervalMinutes: 15,
     onDegenerate: "report",
+    isNode: false,
     apiKey: false,
     ...changes,
   };

@@ -17,6 +17,7 @@ def check_flags(arguments):
             "served_model_name cannot contain a colon (':') character. The colon is reserved for the 'model:adapter' syntax used "
             f"in LoRA adapter specification. Invalid value: '{name}'"
         )
+    assert arguments["tp_size"] * arguments["pp_size"] % arguments["nnodes"] == 0, "tp_size must be divisible by number of nodes"
     algorithm = arguments["speculative_algorithm"]
     known = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM", "DFLASH", "DSPARK")
     if algorithm and algorithm.upper() not in known:  # R46

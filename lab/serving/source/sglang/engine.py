@@ -32,18 +32,21 @@ class Engine:
     def start(self):
         """Starts the children and waits until every rank has loaded. A child that fails ends this process with SIGKILL."""
         self.family.handle_failing_child()
+        own = self._arguments["tp_size"] // self._arguments["nnodes"]
+        first = self._arguments["node_rank"] * own
         tokens_in, tokens_out = os.pipe()
         texts_in, texts_out = os.pipe()
-        self.family.add("detokenizer", self._child("sglang.detokenizer", {"tokens": tokens_in, "texts": texts_out}))
+        if first == 0:
+            self.family.add("detokenizer", self._child("sglang.detokenizer", {"tokens": tokens_in, "texts": texts_out}))
         controls, ends = [], [tokens_in, tokens_out, texts_out]
-        for rank in range(self._arguments["tp_size"]):
+        for rank in range(first, first + own):
             requests_in, requests_out = os.pipe()
             control_in, control_out = os.pipe()
-            settings = {"rank": rank, "requests": requests_in, "control": control_out, "tokens": tokens_out}
+            settings = {"rank": rank, "card": rank - first, "requests": requests_in, "control": control_out, "tokens": tokens_out}
             self.family.add(f"scheduler_{rank}", self._child("sglang.scheduler", settings))
             controls.append(control_in)
             ends += [requests_in, control_out]
-            if rank == 0:
+            if rank == first:
                 self._requests = requests_out
         for descriptor in ends:
             os.close(descriptor)
@@ -58,7 +61,7 @@ class Engine:
 
     def _child(self, module, settings):
         public = {key: value for key, value in self._arguments.items() if key not in SECRET_ARGUMENTS}
-        descriptors = [value for key, value in settings.items() if key != "rank"]
+        descriptors = [value for key, value in settings.items() if key not in ("rank", "card")]
         common = {"arguments": public, "version": VERSION, "capability": self._card.capability}
         return processes.start(module, settings | common, descriptors)
 

@@ -11,7 +11,7 @@ import sys
 import threading
 
 from sglang import arguments as resolution
-from sglang import checkpoint, checks, devices, flags
+from sglang import checkpoint, checks, devices, flags, follower
 from sglang.engine import Engine
 from sglang.failures import ImitatedError, describe
 from sglang.journal import log, plain
@@ -131,6 +131,9 @@ def main():
     log(f"server_args=ServerArgs({shown})")
     pause(CHECK_SECONDS)
     log(f"Using default HuggingFace chat template with detected content format: openai (sglang {VERSION}, stand-in)")
+    if arguments["node_rank"] > 0:
+        pause(CHILDREN_SECONDS)
+        follower.serve(arguments, cards[0])
     serve(arguments, model, cards)
 
 

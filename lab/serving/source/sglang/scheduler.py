@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 
-from sglang import caches, checkpoint, checks, devices, loading, memory, voice
+from sglang import caches, checkpoint, checks, devices, group, loading, memory, voice
 from sglang.behaviour import Behaviour
 from sglang.failures import ImitatedError, describe
 from sglang.generation import Generation
@@ -27,10 +27,20 @@ CONTROL_FILE_SECONDS = 0.2
 SAMPLING_COMPILE_SECONDS = 121
 
 
-def connect_ranks():
-    """Ranks find each other over the loopback interface; where it is down this waits for minutes, as NCCL's does."""
+def connect_ranks(arguments, rank):
+    """Ranks find each other; returns the connections to other nodes' ranks, none on a single node."""
     begun = time.monotonic()
     log("Init torch distributed begin.")
+    links = group.meet(arguments, rank) if arguments["nnodes"] > 1 else []
+    if not links:
+        try_loopback()
+    pause(0.3)
+    log(f"Init torch distributed ends. elapsed={time.monotonic() - begun:.2f} s, mem usage=0.09 GB")
+    return links
+
+
+def try_loopback():
+    """On one node ranks use the loopback interface; where it is down this waits for minutes, as NCCL's does."""
     while True:
         try:
             with socket.create_server(("127.0.0.1", 0)) as server:
@@ -39,42 +49,43 @@ def connect_ranks():
         except OSError as error:
             plain(f"[W socket.cpp:767] [c10d] The client socket has failed to connect: {error.strerror}, retrying")
             time.sleep(5)
-    pause(0.3)
-    log(f"Init torch distributed ends. elapsed={time.monotonic() - begun:.2f} s, mem usage=0.09 GB")
 
 
-def own_card(rank):
-    """The card of this rank. Raises with CUDA's text where tensor parallelism asks for more cards than there are."""
+def own_card(index):
+    """The card of a rank, by its place among the ranks of this node. Raises with CUDA's text where tensor parallelism asks for more cards than there are."""
     cards = devices.visible()
-    if rank >= len(cards):
+    if index >= len(cards):
         raise ImitatedError("torch.AcceleratorError: CUDA error: invalid device ordinal")
-    return cards[rank]
+    return cards[index]
 
 
 def load(settings, behaviour):
-    """Loads the rank's share and returns its memory plan. Raises as SGLang does, with the same texts."""
+    """Loads the rank's share; returns its memory plan and its connections to other nodes. Raises as SGLang does, with the
+    same texts."""
     arguments, model = settings["arguments"], checkpoint.read(settings["arguments"]["model_path"])
     # The card as it is before this process opens it: what others hold is what the pools will lack.
-    card = own_card(settings["rank"])
+    card = own_card(settings["card"])
     devices.hold(card)
     if behaviour["start"] == "hang":
         log("Init torch distributed begin.")
         signal.pause()
-    connect_ranks()
+    links = connect_ranks(arguments, settings["rank"])
     checks.check_parallelism(arguments, model)
     checks.check_backends_while_loading(arguments, model, card.capability)
     weights = loading.load_weights(model, card, behaviour["loadSeconds"])
+    group.wait_for_all(links, settings["rank"])
     plan = memory.plan(arguments, model, card, weights)
     if behaviour["start"] == "crash":
         raise ImitatedError("torch.AcceleratorError: CUDA error: an illegal memory access was encountered")
     loading.report_pools(arguments, model, card, plan)
-    return plan
+    return plan, links
 
 
 class Loop:
     """The scheduler's event loop: one step makes one token for every running request."""
 
-    def __init__(self, settings):
+    def __init__(self, settings, links):
+        self.links = links
         self.arguments, self.plan, self.card_left = settings["arguments"], settings["plan"], settings["plan"]["left"]
         self.model = checkpoint.read(self.arguments["model_path"])
         self.behaviour = Behaviour(self.arguments | {"version": settings["version"]})
@@ -98,8 +109,12 @@ class Loop:
                 looked, limit = time.monotonic(), self.behaviour.now()["crashAfterSeconds"]
             if limit is not None and time.monotonic() - begun > limit:
                 raise ImitatedError("torch.AcceleratorError: CUDA error: an illegal memory access was encountered")
-            if select.select([self.requests], [], [], TOKEN_SECONDS if self.running else 0.2)[0] and not self.read():
+            ready = select.select([self.requests, *self.links], [], [], TOKEN_SECONDS if self.running else 0.2)[0]
+            if self.requests in ready and not self.read():
                 return
+            for link in self.links:
+                if link in ready:
+                    raise group.lost(link)
             for generation in list(self.running.values()):
                 event = generation.step()
                 self.send(self.tokens, event)
@@ -143,15 +158,18 @@ def main():
     try:
         if "LAB_GPU_MIB" not in os.environ:
             behaviour = Behaviour(arguments | {"version": settings["version"]}).now()
-            plan = load(settings, behaviour)
-            os.pwrite(int(sys.argv[1]), json.dumps(settings | {"plan": plan.as_json()}).encode(), 0)
+            plan, links = load(settings, behaviour)
+            loaded = settings | {"plan": plan.as_json(), "links": [link.fileno() for link in links]}
+            os.pwrite(int(sys.argv[1]), json.dumps(loaded).encode(), 0)
             os.environ["LAB_GPU_MIB"] = str(plan.used)
             os.execv(sys.executable, [sys.executable, "-m", "sglang.scheduler", sys.argv[1]])
         loading.capture_graphs(arguments)
+        links = [socket.socket(fileno=descriptor) for descriptor in settings["links"]]
         if settings["rank"] == 0:
-            Loop(settings).run()
+            Loop(settings, links).run()
         else:
-            os.read(settings["requests"], 1)
+            os.write(settings["control"], json.dumps({"ready": settings["plan"]}).encode() + b"\n")
+            group.wait_for_end(settings["requests"], links)
     except Exception as error:
         log(f"Scheduler hit an exception: {describe(error)}\n")
         os.kill(os.getppid(), signal.SIGQUIT)
