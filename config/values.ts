@@ -1,8 +1,8 @@
 /** From raw values to typed ones, entry by entry, so that one mistake does not hide the next. */
 import { z } from "zod";
 import { problemsOf, type Written } from "./issues";
-import type { Problem } from "./problems";
-import { stackSchema, type StackValues } from "./schema";
+import { pathOf, type Problem } from "./problems";
+import { NAMESPACE, stackSchema, type StackValues } from "./schema";
 import { schemaAt } from "./schema-walk";
 
 /** What is left of a structure when wrong values are taken out: anything may be missing. */
@@ -64,6 +64,25 @@ function sortedEntries(map: Readonly<Record<string, unknown>>): [string, unknown
   return Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
+/** `__proto__` as a key would vanish on the way through objects: where it stands, it is named. */
+function vanishingKeys(value: unknown, path: readonly PropertyKey[], depth = 0): Problem[] {
+  // Nothing of the language lies deeper.
+  if (depth > 10 || typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === "__proto__"
+      ? [
+          {
+            id: "unknown-key",
+            severity: "error" as const,
+            path: pathOf(NAMESPACE, [...path, key]),
+            message: "no such key",
+            fix: "take the key out",
+          },
+        ]
+      : vanishingKeys(inner, [...path, key], depth + 1),
+  );
+}
+
 /** Whether a top-level key is a map of named entries, which are then parsed one by one. */
 function isMapKey(key: string): boolean {
   return schemaAt(stackSchema, [key]) instanceof z.ZodRecord;
@@ -84,6 +103,7 @@ export function parseValues(raw: Readonly<Record<string, unknown>>, written: Wri
       isMapKey(key) && isMapping(input)
         ? sortedEntries(input).map(([name, entry]): unknown => ({ [name]: entry }))
         : [input];
+    problems.push(...vanishingKeys(input, [key]));
     const parsed = parts.map((part) => parseOne(schema, [key], part, written));
     problems.push(...parsed.flatMap((part) => part.problems));
     const values = parsed.map((part) => part.value);
