@@ -115,7 +115,9 @@ async function agreed(previews: readonly Outcome[]): Promise<boolean> {
   const questions = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const what = `${counted(changes, "change")} on ${counted(previews.length, "stack")}`;
-    return (await questions.question(`Deploy ${what}? Write yes to go on: `)).trim() === "yes";
+    // Ctrl-C at the question is a no.
+    const answer = await questions.question(`Deploy ${what}? Write yes to go on: `).catch(() => "\n");
+    return answer.trim() === "yes";
   } finally {
     questions.close();
   }
@@ -141,7 +143,7 @@ export async function fleetUp(named: readonly string[], options: FleetUpOptions)
     }
     say(summary(previews, logFolder));
     if (options.yes !== true) {
-      // At the question Ctrl-C is an answer.
+      // Nothing runs now that could be interrupted.
       interruption.forget();
       if (!(await agreed(fine))) {
         say("nothing was deployed");
