@@ -19,7 +19,7 @@ export interface CommandLine {
 }
 
 /** Values that the server reports in another form than they are stated. */
-const RESOLVED: Readonly<Record<string, string>> = { NEXTN: "EAGLE" };
+const RESOLVED: ReadonlyMap<unknown, string> = new Map([["NEXTN", "EAGLE"]]);
 
 const ALGORITHMS = { nextn: "NEXTN", eagle3: "EAGLE3" } as const;
 
@@ -90,7 +90,7 @@ export function commandLine(
       continue;
     }
     args.push(flag.name, ...(isValueless(flag) ? [] : [String(value)]));
-    expected[flag.dest ?? flag.name.slice(2).replaceAll("-", "_")] = RESOLVED[value as string] ?? value;
+    expected[flag.dest ?? flag.name.slice(2).replaceAll("-", "_")] = RESOLVED.get(value) ?? value;
   }
   return { args, expected, unknown };
 }

@@ -29,8 +29,12 @@ export function environmentLine(name: string, value: string): string {
   return `${name}="${value.replace(/["\\$`]/g, (character) => `\\${character}`)}"`;
 }
 
-/** A value of a unit setting outside of Exec lines: specifiers are expanded there too. */
+/**
+ * A value of a unit setting outside of Exec lines: specifiers are expanded there too, and a single backslash at the end
+ * would make the next line a part of the value.
+ */
 export function unitText(text: string): string {
   refuseControlCharacters(text);
-  return text.replaceAll("%", "%%");
+  const backslashes = /\\*$/.exec(text)?.[0].length ?? 0;
+  return `${text.replaceAll("%", "%%")}${backslashes % 2 === 1 ? "\\" : ""}`;
 }
