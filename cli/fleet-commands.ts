@@ -2,7 +2,8 @@
 import { createRequire } from "node:module";
 import type { Command } from "commander";
 import type { ExitCode } from "./exit-codes";
-import type { FleetOptions, FleetUpOptions } from "./fleet";
+import type { FleetUpOptions } from "./fleet";
+import type { FleetOptions } from "./fleet/options";
 
 const loadFile = createRequire(__filename);
 const fleets = () => loadFile("./fleet") as typeof import("./fleet");

@@ -2,11 +2,11 @@
 import { driftLook, driftExitCode } from "./drift/stack-look";
 import type { DriftReport } from "./drift/report";
 import { EXIT, type ExitCode } from "./exit-codes";
-import { announced, atATime, type FleetOptions } from "./fleet";
 import { chooseFleet, type FleetStack } from "./fleet/choice";
 import { Display } from "./fleet/display";
 import { driftSummary } from "./fleet/drift-text";
 import { Interruption } from "./fleet/interruption";
+import { announced, atATime, type FleetOptions } from "./fleet/options";
 import { worstOf } from "./fleet/outcome";
 import { inParallel } from "./fleet/pool";
 import { SshError } from "./remote/ssh";

@@ -1,10 +1,11 @@
 /** `./stack fleet preview|up`: several stacks at once. docs/how-to/run-a-fleet.md. */
 import { createInterface } from "node:readline/promises";
 import { EXIT, UsageError, type ExitCode } from "./exit-codes";
-import { chooseFleet, type Fleet, type FleetStack } from "./fleet/choice";
+import { chooseFleet, type FleetStack } from "./fleet/choice";
 import { Display } from "./fleet/display";
 import { Interruption } from "./fleet/interruption";
 import { makeLogFolder } from "./fleet/logs";
+import { announced, atATime, type FleetOptions } from "./fleet/options";
 import { changed, exitCodeOf, type Outcome } from "./fleet/outcome";
 import { inParallel } from "./fleet/pool";
 import { deployStack, previewStack, type Surroundings } from "./fleet/run";
@@ -12,30 +13,8 @@ import { summary } from "./fleet/text";
 import { counted } from "./review/markdown";
 import { say } from "./say";
 
-export interface FleetOptions {
-  readonly json?: boolean;
-  /** How many stacks at a time. */
-  readonly parallel?: string;
-}
-
 export interface FleetUpOptions extends FleetOptions {
   readonly yes?: boolean;
-}
-
-/** An engine, a language host and its plugins each: about 500 MB. */
-const AT_A_TIME = 4;
-
-/** @throws UsageError when it is no number */
-export function atATime({ parallel }: FleetOptions): number {
-  if (parallel === undefined) return AT_A_TIME;
-  if (/^\d{1,2}$/.test(parallel) && Number(parallel) >= 1) return Number(parallel);
-  throw new UsageError(`--parallel ${parallel}: write a whole number from 1 to 99`);
-}
-
-/** The stacks, with a word about those that are left out. */
-export function announced(fleet: Fleet): readonly FleetStack[] {
-  for (const line of fleet.leftOut) say(`left out: ${line}`);
-  return fleet.stacks;
 }
 
 const CANCELLING = [

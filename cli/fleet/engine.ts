@@ -73,8 +73,10 @@ let found: Promise<PulumiCommand> | undefined;
  */
 function installedPulumi(): Promise<PulumiCommand> {
   return (found ??= PulumiCommand.get().catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new PulumiError(`pulumi cannot be used: ${reason.trim()}; is it installed and on the PATH?`);
+    const reason = error instanceof Error ? error.message.trim() : String(error);
+    throw new PulumiError(
+      `pulumi cannot be used: ${reason.includes("ENOENT") ? "it is not on the PATH" : reason}`,
+    );
   }));
 }
 
