@@ -24,6 +24,7 @@ function build(finish: (code: ExitCode) => void): Command {
       "From a bare Proxmox VE host with NVIDIA GPUs to a healthy LLM service, and back to knowing what is there.",
     )
     .addHelpText("after", EXIT_CODES)
+    .configureOutput({ outputError: (text, write) => write(visibleLines(text)) })
     .exitOverride();
 
   program

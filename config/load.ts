@@ -18,6 +18,7 @@ import { pairProblems } from "./service-pairs";
 import { serviceProblems } from "./service-references";
 import { readStackFile, type StackFile } from "./stack-file";
 import { listed, nearest } from "./suggest";
+import { visible } from "./visible";
 import { unknownPinProblems } from "./unknown-pins";
 import { parseValues } from "./values";
 import { wheelhouseProblems } from "./wheelhouse-references";
@@ -68,7 +69,7 @@ function ownKeys(raw: Readonly<Record<string, unknown>>): {
       problems.push({
         id: "unknown-key",
         severity: "error",
-        path: fullKey,
+        path: visible(fullKey),
         message: `no such key; allowed: ${listed(known)}`,
         fix: suggestion === undefined ? "take the key out" : `did you mean ${NAMESPACE}:${suggestion}?`,
       });

@@ -10,6 +10,7 @@ import { z } from "zod";
 import { problemsOfFile, unreadable } from "./file-problems";
 import type { Problem } from "./problems";
 import { fileUrl, freeText, text, textOrUnknown, UNKNOWN } from "./schema/fields";
+import { visible } from "./visible";
 
 /** The page that lists the keys of wheels.toml. */
 const GUIDE = "docs/how-to/build-a-kernel-wheel.md";
@@ -103,7 +104,7 @@ function readPatches(folder: string, place: string): { patches: Patch[]; problem
     problems: wrong.map((name) => ({
       id: "wrong-patch-name",
       severity: "error",
-      path: `${place}/${name}`,
+      path: `${place}/${visible(name)}`,
       message: "is not named like a patch, and would be left out",
       fix: "name it NN-what-it-does.patch (two digits decide the order), or move it away",
     })),

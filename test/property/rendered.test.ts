@@ -14,7 +14,7 @@ import { servicePaths } from "../../plan/unit/paths";
 import { holds } from "./runs";
 import { run, wordsAfterDashes } from "./sandbox";
 import { handedOver, projectWithLock, rightStacks, type Keys } from "./stack-documents";
-import { anyText } from "./strings";
+import { anyText, encoded } from "./strings";
 import { argumentsOf, settingsOf, variablesOf } from "./systemd-syntax";
 
 const project = projectWithLock();
@@ -47,7 +47,7 @@ test("texts and secrets of a step arrive as they are on its standard input, whic
   const secrets = fc.record({ huggingFaceToken: anyText, serviceApiKey: anyText }).map((values) =>
     // A shell has no NUL; what a secret may hold is checked by config/secrets.ts.
     Object.fromEntries(
-      Object.entries(values).map(([name, text]) => [name, text.replaceAll("\0", "").toWellFormed()]),
+      Object.entries(values).map(([name, text]) => [name, encoded(text.replaceAll("\0", ""))]),
     ),
   );
   holds(fc.tuple(rightStacks, secrets), 3, ([keys, values]) => {

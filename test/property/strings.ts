@@ -65,3 +65,8 @@ export const anyText: fc.Arbitrary<string> = fc.oneof(
     arbitrary: fc.tuple(fc.constantFrom(...HOSTILE), fc.constantFrom(...HOSTILE)).map(([a, b]) => `${a}${b}`),
   },
 );
+
+/** As a program gets it from a file or a command line: halves of surrogate pairs are replaced. */
+export function encoded(text: string): string {
+  return Buffer.from(text, "utf8").toString("utf8");
+}
