@@ -11,14 +11,17 @@ const FORMS: Readonly<Record<string, RegExp>> = {
 /** Names of a query's parameters that hold a secret, such as `token` or `X-Amz-Signature`. */
 const PARAMETER = /(^|[-_.])(token|key|secret|password|passwd|sig|signature|credential)$/i;
 
-/** What kind of secret stands in a text; undefined when none is seen. */
-export function secretIn(text: string): string | undefined {
-  return Object.entries(FORMS).find(([, form]) => form.test(text))?.[0];
-}
-
 /** Whether an address holds a user, a password or a token. */
 export function holdsSecret(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { username, password, searchParams } = new URL(address);
   return username !== "" || password !== "" || [...searchParams.keys()].some((name) => PARAMETER.test(name));
+}
+
+/** What kind of secret stands in a text; undefined when none is seen. */
+export function secretIn(text: string): string | undefined {
+  const form = Object.entries(FORMS).find(([, pattern]) => pattern.test(text))?.[0];
+  if (form !== undefined) return form;
+  const addresses = text.match(/https?:\/\/[^\s"'<>`]+/g) ?? [];
+  return addresses.some(holdsSecret) ? "an address with a token" : undefined;
 }

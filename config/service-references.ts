@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { readLock, type Lock } from "./lock";
 import { pathInContainer } from "./mounts";
 import { pathOf, setCommand, type Problem } from "./problems";
+import { secretIn } from "./secret-forms";
 import { entriesOf, problemAt, unknownName, type View } from "./references";
 import { NAMESPACE, SECRETS } from "./schema";
 import { listed } from "./suggest";
@@ -152,9 +153,9 @@ function releaseProblems(name: string, service: Service, lock: Lock | undefined)
 
 function secretProblems(name: string, service: Service): Problem[] {
   const fix = `use the secrets' own keys: pulumi config set --secret ${NAMESPACE}:serviceApiKey (or ${listed(Object.keys(SECRETS).slice(0, 4))})`;
-  const variables = Object.keys(service.env ?? {})
-    .filter((variable) => SECRET_NAME.test(variable))
-    .map((variable) =>
+  const variables = Object.entries(service.env ?? {})
+    .filter(([variable, value]) => SECRET_NAME.test(variable) || secretIn(value ?? "") !== undefined)
+    .map(([variable]) =>
       problemAt(
         "secret-in-structure",
         ["services", name, "env", variable],
@@ -164,7 +165,7 @@ function secretProblems(name: string, service: Service): Problem[] {
       ),
     );
   const args = (service.extraArgs ?? []).flatMap((argument, index) =>
-    SECRET_ARGUMENT.test(argument)
+    SECRET_ARGUMENT.test(argument) || secretIn(argument) !== undefined
       ? [
           problemAt(
             "secret-in-structure",
