@@ -86,6 +86,13 @@ function inWords({ cards, model }: CardSet): string {
 /** Why a service is not taken at all, whatever the cards. */
 function known(from: Stack, to: Stack, service: string): Reason | undefined {
   const present = from.config.services[service];
+  if (present?.nodes !== undefined)
+    return {
+      id: "node-of-a-group",
+      path: `services.${service}.nodes`,
+      message: `is rank ${present.nodes.rank} of a server over ${present.nodes.count} nodes, whose other parts stay where they are`,
+      fix: "move the part by hand, and address in every part with rank 0: docs/how-to/serve-over-several-hosts.md",
+    };
   const model = from.config.models[present?.model ?? ""];
   const twin = Object.values(to.config.services).find((other) => {
     const otherModel = to.config.models[other.model];

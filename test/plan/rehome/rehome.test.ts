@@ -167,3 +167,15 @@ test("an acknowledgement goes along only where its rule still fires", () => {
 test("gives the same text every time", () => {
   expect(move(eightCards(), emptyHost("other", 2)).text).toBe(move(eightCards(), emptyHost("other", 2)).text);
 });
+
+test("a part of a server over several nodes is not taken away from the others", () => {
+  const part = changed("kpro5", "kpro5", (config) => {
+    const { address } = config["containers"]?.["ml"]?.["network"] as { address: string };
+    const [service] = Object.values(config["services"] ?? {});
+    Object.assign(service ?? {}, {
+      nodes: { count: 2, rank: 0, address: address.split("/")[0] },
+      tensorParallel: 4,
+    });
+  });
+  expect(move(part, emptyHost("other", 4)).refused).toMatchObject([{ reasons: [{ id: "node-of-a-group" }] }]);
+});
