@@ -11,7 +11,8 @@ interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly for: string;
-  readonly labels: { readonly severity: "critical" | "warning" };
+  /** `service` where a rule is of one service: two rules of one name need different labels. */
+  readonly labels: { readonly severity: "critical" | "warning"; readonly service?: string };
   readonly annotations: { readonly summary: string; readonly description: string };
 }
 
@@ -65,7 +66,7 @@ function probeRules({ stack }: Monitoring, { name, probeIntervalMinutes, job }: 
       alert: "SglangProbeStale",
       expr: `time() - max by (stack, host, service) (${timestamp}) > ${limit * 60}`,
       for: "1m",
-      labels: { severity: "warning" },
+      labels: { severity: "warning", service: name },
       annotations: {
         summary: `${name} on {{ $labels.host }}: the last probe is {{ $value | humanizeDuration }} old`,
         description: `One comes every ${probeIntervalMinutes} minutes; in the container: systemctl status sglang-${name}-probe.timer`,
@@ -75,7 +76,7 @@ function probeRules({ stack }: Monitoring, { name, probeIntervalMinutes, job }: 
       alert: "SglangProbeMissing",
       expr: `up{job="${job}",service="${name}"} == 1 unless on (stack, service) ${timestamp}`,
       for: `${limit}m`,
-      labels: { severity: "warning" },
+      labels: { severity: "warning", service: name },
       annotations: {
         summary: `${name} on {{ $labels.host }}: no result of its probe is scraped`,
         description:
@@ -103,7 +104,7 @@ function routerRules({ stack, jobs, routers }: Monitoring): Rule[] {
       alert: "SglangRouterReplicaOut",
       expr: `sum by (stack, host, service) (smg_worker_health{stack="${stack}",service="${name}"}) < ${replicas}`,
       for: "2m",
-      labels: { severity: "warning" },
+      labels: { severity: "warning", service: name },
       annotations: {
         summary: `${name} on {{ $labels.host }}: {{ $value }} of ${replicas} replicas take part`,
         description:
