@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # The lab's cgroups: every process that the lab starts is in one, so that none can be overlooked. To be sourced.
 
-# kill_cgroup CGROUP: ends every process in it and below, and waits until they are gone.
+# kill_cgroup CGROUP: ends every process in it and below, and waits until they are gone: at most a minute, since one that
+# waits for a busy disk ends only after that.
 kill_cgroup() {
   local cgroup="$1" attempt pids
   [[ -d "$cgroup" ]] || return 0
-  for ((attempt = 0; attempt < 100; attempt++)); do
+  for ((attempt = 0; attempt < 600; attempt++)); do
     pids="$(find "$cgroup" -name cgroup.procs -exec cat {} + 2>/dev/null || true)"
     [[ -n "$pids" ]] || return 0
     # shellcheck disable=SC2086 # one process id a word; some may be gone already
