@@ -35,6 +35,8 @@ stop_replaced() {
 retire_replaced() {
   [[ -n $(replaced) ]] || return 0
   systemctl disable --quiet "$(replaced)" 2>/dev/null || true
+  # SGLang ends by a signal also when it is asked to: the container would count as degraded from now on.
+  systemctl reset-failed "$(replaced)" 2>/dev/null || true
   rm -f "$(record)/replaced"
 }
 

@@ -15,6 +15,7 @@ case $1 in
   show)
     [[ $* == *ActiveState* ]] || exit 0
     cat "$units/$last/state" 2>/dev/null || echo inactive ;;
+  reset-failed) sed -i 's/failed/inactive/' "$units/$last/state" 2>/dev/null || true ;;
   is-enabled) [[ -e $units/$last/enabled ]] ;;
   start | restart)
     echo "$1 $last" >>"${folder}/log"
@@ -23,7 +24,8 @@ case $1 in
     echo active >"$units/$last/state" ;;
   stop)
     echo "stop $last" >>"${folder}/log"
-    echo inactive >"$units/$last/state" ;;
+    # As after SGLang, which ends by a signal.
+    if [[ $last == llm.service ]]; then echo failed; else echo inactive; fi >"$units/$last/state" ;;
   enable | disable)
     echo "$1 $last" >>"${folder}/log"
     mkdir -p "$units/$last"
@@ -78,6 +80,7 @@ describe("a hand-made unit that a service takes the place of", () => {
   it("is stopped before the service starts, and disabled after its gate", () => {
     const { status, stderr } = run(true);
     expect(stderr).toContain("stopping llm.service: sglang-qwen.service takes its place");
+    expect(state("llm.service")).toBe("inactive");
     expect(status).toBe(0);
     expect(log()).toEqual([
       "stop llm.service",
