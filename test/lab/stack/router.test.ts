@@ -110,8 +110,15 @@ describe("a change that does not pass the router's gate", () => {
 
 describe("an API key", () => {
   const status = async (key?: string) => {
-    const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
-    const asked = () => fetch(`${front()}/v1/models`, { headers });
+    const headers: Record<string, string> = {
+      "content-type": "application/json",
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    };
+    const body = JSON.stringify({
+      model: "qwen3.6-tiny",
+      messages: [{ role: "user", content: "What is 2 and 2?" }],
+    });
+    const asked = () => fetch(`${front()}/v1/chat/completions`, { method: "POST", headers, body });
     // A connection to the router of before is closed.
     return (await asked().catch(asked)).status;
   };
