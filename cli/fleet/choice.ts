@@ -1,6 +1,7 @@
 /** Which stacks a fleet is, and what of their files refuses the whole run before anything happens anywhere. */
 import { formatProblems, type Problem } from "../../config/problems";
 import { NAMESPACE, type StackConfig } from "../../config/schema";
+import { groupProblems } from "../../plan/fleet-rules";
 import type { StackPlan } from "../../plan/stack";
 import { EXIT, UsageError, VerbError } from "../exit-codes";
 import { assess } from "../findings";
@@ -66,7 +67,12 @@ export function chooseFleet(named: readonly string[], purpose: Purpose): Fleet {
       ? []
       : [{ ...stack, config: stack.config, plan: stack.plan }],
   );
-  if (purpose === "up") refusals.push(...clashes(stacks));
+  if (purpose === "up") {
+    refusals.push(...clashes(stacks));
+    // Parts of one server that do not fit would wait for each other in vain.
+    const groups = groupProblems(stacks).filter(({ severity }) => severity === "error");
+    if (groups.length > 0) refusals.push(formatProblems("the fleet", groups));
+  }
   if (refusals.length > 0)
     throw new VerbError(`nothing was run on any stack\n\n${refusals.join("\n\n")}`, EXIT.problems);
   return { stacks, leftOut: chosen.leftOut };

@@ -180,6 +180,16 @@ export class LabStack {
       .map(({ op, urn }) => `${op} ${urn.split("::").at(-1) ?? ""}`);
   }
 
+  /** The state as the backend has it. */
+  state(): string {
+    const { status, output } = this.run("bash", [
+      "-c",
+      ". engine/env.sh && pulumi stack export --stack test",
+    ]);
+    if (status !== 0) throw new Error(output);
+    return output;
+  }
+
   outputs(): Record<string, unknown> {
     const { status, output } = this.run("bash", [
       "-c",
