@@ -167,7 +167,7 @@ function build(finish: (code: ExitCode) => void): Command {
         options.json,
       );
       process.stdout.write(output);
-      process.stderr.write(errors);
+      process.stderr.write(visibleLines(errors));
       finish(exitCode as ExitCode);
     });
 

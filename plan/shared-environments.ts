@@ -2,7 +2,7 @@ import { UNKNOWN, type StackConfig } from "../config/schema";
 import type { EnvironmentPlan } from "./environment-steps";
 import { HOST, step, type Step } from "./step";
 
-/** Environments with one content, the first in the order of the configuration, and those of other containers. */
+/** Environments with one content, the first by name, and those of other containers. */
 interface Group {
   readonly first: EnvironmentPlan;
   readonly others: readonly EnvironmentPlan[];

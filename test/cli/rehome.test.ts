@@ -86,7 +86,7 @@ test("an address of the other host in a setting of a service is refused", () => 
 
 test("names the services that there are", () => {
   expect(() => run("kpro6", "kpro5", { service: ["kimo"] })).toThrow(
-    'kpro6 has no service "kimo": it has qwen or kimi; did you mean kimi?',
+    'kpro6 has no service "kimo": it has kimi or qwen; did you mean kimi?',
   );
 });
 

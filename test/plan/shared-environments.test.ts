@@ -31,8 +31,8 @@ function plan(change: (environments: Record<string, Entry>, file: Record<string,
   file.wheelhouse = { path: "/srv/wheelhouse" };
   const environments = file.environments as Record<string, Entry>;
   const first = environments["ml-env"];
-  environments["env-2"] = { ...first, container: "second" };
-  environments["env-3"] = { ...first, container: "third" };
+  environments["ml-env-2"] = { ...first, container: "second" };
+  environments["ml-env-3"] = { ...first, container: "third" };
   change(environments, file);
   const raw = Object.fromEntries(
     Object.entries(file).map(([key, value]) => [
@@ -50,11 +50,11 @@ const sharing = (...args: Parameters<typeof plan>) =>
   plan(...args).environments.map(({ name, share, sharedFrom }) => [name, share?.name ?? sharedFrom ?? "-"]);
 
 describe("environments of one content in several containers", () => {
-  it("are built in the first container of the configuration; the others name it", () => {
+  it("are built in the container of the first by name; the others name it", () => {
     expect(sharing(() => undefined)).toEqual([
       ["ml-env", "ml-env-share"],
-      ["env-2", "ml-env"],
-      ["env-3", "ml-env"],
+      ["ml-env-2", "ml-env"],
+      ["ml-env-3", "ml-env"],
     ]);
   });
 
@@ -62,7 +62,7 @@ describe("environments of one content in several containers", () => {
     const { environments, ...rest } = plan(() => undefined);
     const names = allSteps({ environments, ...rest }).map(({ name }) => name);
     const from = names.indexOf("ml-env-environment");
-    expect(names.slice(from, from + 3)).toEqual(["ml-env-environment", "ml-env-share", "env-2-environment"]);
+    expect(names.slice(from, from + 3)).toEqual(["ml-env-environment", "ml-env-share", "ml-env-2-environment"]);
     const line = stepCommand(environments[0]?.share ?? fail());
     const digest = environments[0]?.digest ?? "";
     expect(line).toMatch(/^bash -s -- ml-env-share /);
@@ -73,7 +73,7 @@ describe("environments of one content in several containers", () => {
   it("name all that the stack shares, so that none is removed before it is linked to", () => {
     const { environments } = plan((all) => {
       all["other-1"] = { ...all["ml-env"], lock: "lab-sglang-0.5.11-next", path: "/opt/other" };
-      all["other-2"] = { ...all["env-2"], lock: "lab-sglang-0.5.11-next", path: "/opt/other" };
+      all["other-2"] = { ...all["ml-env-2"], lock: "lab-sglang-0.5.11-next", path: "/opt/other" };
     });
     const digests = [...new Set(environments.map(({ digest }) => digest))].join(",");
     expect(environments.flatMap(({ share }) => share?.args.wanted ?? [])).toEqual([digests, digests]);
@@ -91,15 +91,15 @@ describe("nothing is shared, and every step is as without sharing,", () => {
 
   it("where one container has it twice", () => {
     expectNothing((all) => {
-      delete all["env-3"];
-      Object.assign(all["env-2"] ?? {}, { container: "ml", path: "/opt/twice" });
+      delete all["ml-env-3"];
+      Object.assign(all["ml-env-2"] ?? {}, { container: "ml", path: "/opt/twice" });
     });
   });
 
   it("where contents differ", () => {
     expectNothing((all) => {
-      delete all["env-3"];
-      Object.assign(all["env-2"] ?? {}, { lock: "lab-sglang-0.5.11-next" });
+      delete all["ml-env-3"];
+      Object.assign(all["ml-env-2"] ?? {}, { lock: "lab-sglang-0.5.11-next" });
     });
   });
 
