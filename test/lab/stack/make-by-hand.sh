@@ -35,6 +35,8 @@ make_container() {
   pct set 129 --mp0 /srv/models,mp=/models,backup=0 --dev0 /dev/nvidiactl,mode=0666 --dev1 /dev/nvidia-uvm,mode=0666 \
     --dev2 /dev/nvidia-uvm-tools,mode=0666 --dev3 /dev/nvidia1,mode=0666 --dev4 /dev/nvidia0,mode=0666
   pct start 129
+  # Its boot empties /tmp, where the installer unpacks itself.
+  inside systemctl is-system-running --wait >/dev/null || true
   pct push 129 "/root/NVIDIA-Linux-x86_64-$driver.run" /root/driver.run
   inside sh /root/driver.run --silent --no-questions --ui=none --no-kernel-modules
 }
