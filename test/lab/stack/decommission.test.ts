@@ -2,10 +2,9 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { useDeployedLab } from "./deployed-lab";
-import { ask, PROJECT } from "./lab-stack";
+import { ask, PROJECT, useLab } from "./lab-stack";
 
-const stack = useDeployedLab();
+const stack = useLab();
 const file = () => join(stack.folder, "Pulumi.test.yaml");
 
 interface Outcome {
@@ -48,6 +47,7 @@ describe("a planned end", () => {
   let outcome: Outcome;
 
   beforeAll(() => {
+    stack.deploy();
     stack.inContainer("sh -c 'echo precious > /root/mark'");
   });
 

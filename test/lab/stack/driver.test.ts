@@ -1,8 +1,9 @@
-import { usePreparedLab } from "./deployed-lab";
+import { LabStack } from "./lab-stack";
 
 const OURS = 129;
 const OTHER = 130;
-const stack = usePreparedLab();
+const stack = new LabStack();
+jest.setTimeout(600_000);
 
 /** The stack's driver and container without what runs in it: the driver is what is tested here. */
 function withoutServices(): void {
@@ -55,10 +56,15 @@ pct exec ${OURS} -- systemctl enable --now sglang-busy`);
 const time = (command: string) => Number(stack.onHost(command).split("\n").at(-1));
 
 beforeAll(() => {
+  stack.up();
   withoutServices();
   stack.deploy();
   startService();
 });
+afterAll(() => {
+  stack.down();
+});
+
 describe("another version of the driver, with the GPUs in our containers only", () => {
   it.each(["590.48.01", "580.105.08"])("needs no reboot (%s), not even where none is allowed", (version) => {
     const boot = bootId();

@@ -1,15 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-import { usePreparedLab } from "./deployed-lab";
-import { ask, PROJECT } from "./lab-stack";
+import { ask, PROJECT, useLab } from "./lab-stack";
 import { interpreterArchive, LocalWheelhouse } from "./wheelhouse";
 
 const LOCK = "lab-sglang-0.5.11";
 const UNIT = "proxmox-gpu-stack-environment-ml-env";
 const LOG = "/var/lib/proxmox-gpu-stack/work/environment-ml-env.log";
 
-const stack = usePreparedLab();
+const stack = useLab();
 const wheelhouse = new LocalWheelhouse(stack);
 afterAll(() => {
   wheelhouse.remove();

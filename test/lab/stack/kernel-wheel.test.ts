@@ -2,13 +2,12 @@ import { join } from "node:path";
 
 import { servicePaths } from "../../../plan/unit/paths";
 import { replace, useKernelWheel, Variants } from "./kernel-wheel";
-import { usePreparedLab } from "./deployed-lab";
-import { ask } from "./lab-stack";
+import { ask, useLab } from "./lab-stack";
 
 const WHEELS = "/var/cache/proxmox-gpu-stack/wheels";
 const UNIT = "proxmox-gpu-stack-wheel-lab-kernel";
 
-const stack = usePreparedLab();
+const stack = useLab();
 const variants = new Variants();
 
 // Each case that compiles takes minutes on a busy machine.
