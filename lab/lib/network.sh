@@ -46,10 +46,10 @@ start_service() {
   echo $! >"$pid_file"
 }
 
-# wait_for_service NAME PORT: until it accepts connections.
+# wait_for_service NAME PORT: until it accepts connections; at most a minute, which a busy machine may need.
 wait_for_service() {
   local attempt
-  for ((attempt = 0; attempt < 100; attempt++)); do
+  for ((attempt = 0; attempt < 600; attempt++)); do
     if (: <"/dev/tcp/$lab_address/$2") 2>/dev/null; then
       return 0
     fi
