@@ -62,7 +62,11 @@ describe("environments of one content in several containers", () => {
     const { environments, ...rest } = plan(() => undefined);
     const names = allSteps({ environments, ...rest }).map(({ name }) => name);
     const from = names.indexOf("ml-env-environment");
-    expect(names.slice(from, from + 3)).toEqual(["ml-env-environment", "ml-env-share", "ml-env-2-environment"]);
+    expect(names.slice(from, from + 3)).toEqual([
+      "ml-env-environment",
+      "ml-env-share",
+      "ml-env-2-environment",
+    ]);
     const line = stepCommand(environments[0]?.share ?? fail());
     const digest = environments[0]?.digest ?? "";
     expect(line).toMatch(/^bash -s -- ml-env-share /);
