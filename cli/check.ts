@@ -2,15 +2,12 @@ import { formatProblem, formatProblems, type Problem } from "../config/problems"
 import { groupProblems, type PlannedStack } from "../plan/fleet-rules";
 import { EXIT, type ExitCode } from "./exit-codes";
 import { assess, jsonOf, type Assessment } from "./findings";
+import { counted } from "./review/markdown";
 import { stackFileOf } from "./stack-argument";
 
 interface Checked extends Assessment {
   /** As it was asked for. */
   readonly stack: string;
-}
-
-function counted(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
 
 function told({ source, problems }: Assessment): string {

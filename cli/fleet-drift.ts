@@ -9,6 +9,7 @@ import { Interruption } from "./fleet/interruption";
 import { announced, atATime, type FleetOptions } from "./fleet/options";
 import { worstOf } from "./fleet/outcome";
 import { inParallel } from "./fleet/pool";
+import { counted } from "./review/markdown";
 import { SshError } from "./remote/ssh";
 import { stackTarget } from "./remote/stack-target";
 import { SecretError } from "./stack-secrets";
@@ -82,8 +83,7 @@ async function look(
 }
 
 function inWords({ result, rows, checked, seconds }: DriftOutcome): string {
-  const what =
-    result === "drift" ? `${rows.length} ${rows.length === 1 ? "difference" : "differences"}` : result;
+  const what = result === "drift" ? counted(rows.length, "difference") : result;
   return `${what}, ${checked} steps checked in ${seconds.toFixed(1)} s`;
 }
 
@@ -99,14 +99,12 @@ export async function fleetDrift(named: readonly string[], options: FleetOptions
       const outcome = await look(stack, interruption);
       display.end(stack.name, inWords(outcome));
       return outcome;
-    });
-    display.close();
+    }).finally(() => display.close());
     process.stdout.write(
       `${options.json === true ? JSON.stringify({ stacks: outcomes }, null, 2) : driftSummary(outcomes)}\n`,
     );
     return driftFleetExitCode(outcomes);
   } finally {
-    display.close();
     interruption.forget();
   }
 }
