@@ -276,12 +276,13 @@ class RouterGate(Gate):
     def _compare_server_info(self):
         replicas, key = self.spec["replicas"], self.spec.get("apiKeyFile")
         try:
-            wrong = router.wrong_models(replicas, key, self.spec["servedModelName"])
-            self.info = router.first_info(replicas, key)
+            infos = {url: router.server_info(url, key) for url in replicas}
         except NoAnswer as error:
             raise GateFailure("replicas", str(error)) from error
+        wrong = router.wrong_models(infos, self.spec["servedModelName"])
         if wrong:
             raise GateFailure("replicas", *wrong)
+        self.info = infos[replicas[0]]
         self.say(f"{len(replicas)} replicas take part and serve {self.spec['servedModelName']}")
 
 

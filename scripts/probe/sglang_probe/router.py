@@ -33,7 +33,7 @@ def first_info(replicas, api_key_file):
     return server_info(replicas[-1], api_key_file)
 
 
-def wrong_models(replicas, api_key_file, wanted):
-    """One text for each replica that serves another model. Raises NoAnswer."""
-    served = {url: server_info(url, api_key_file).get("served_model_name") for url in replicas}
+def wrong_models(infos, wanted):
+    """One text for each replica that serves another model; infos: {url: what it says about itself}."""
+    served = {url: info.get("served_model_name") for url, info in infos.items()}
     return [f"{url} serves {name!r}, declared is {wanted!r}" for url, name in served.items() if name != wanted]
