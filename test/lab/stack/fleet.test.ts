@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { parse, stringify } from "yaml";
 
-import { ask, initStack, LabStack, PROJECT } from "./lab-stack";
+import { ask, initStack, labStackText, LabStack, PROJECT } from "./lab-stack";
 
 type Entry = Record<string, unknown>;
 interface StackFile {
@@ -47,11 +47,9 @@ function declare(name: Name): void {
   const { node, host, container } = HOSTS[name];
   initStack(name, lab.folder, environment);
   const { encryptionsalt } = parse(readFileSync(fileOf(name), "utf8")) as StackFile;
-  const text = readFileSync(join(PROJECT, "Pulumi.lab.yaml"), "utf8")
-    .replaceAll("10.77.0.129", `${lab.subnet}.${container}`)
-    .replaceAll("10.77.0.5", `${lab.subnet}.${host}`)
-    .replaceAll("10.77.0.", `${lab.subnet}.`)
-    .replaceAll("file:.lab/", `file:${lab.folder}/`)
+  const text = labStackText(lab)
+    .replaceAll(`${lab.subnet}.129`, `${lab.subnet}.${container}`)
+    .replaceAll(`address: ${lab.subnet}.5`, `address: ${lab.subnet}.${host}`)
     .replaceAll("pve1", node);
   const { config } = parse(text) as StackFile;
   const without = name === "one" ? [] : ["services", "models", "environments"].map(key);

@@ -87,9 +87,7 @@ export class LabStack {
 
   /** Back to Pulumi.lab.yaml as it is in the repository, on this lab's addresses. */
   reset(): void {
-    const text = readFileSync(join(PROJECT, "Pulumi.lab.yaml"), "utf8")
-      .replaceAll("10.77.0.", `${this.subnet}.`)
-      .replaceAll("file:.lab/", `file:${this.folder}/`);
+    const text = labStackText(this);
     const { config } = parse(text) as { config: StackFile };
     this.content = Object.fromEntries(
       Object.entries(config).map(([key, value]) => [key.replace("proxmox-gpu-stack:", ""), value]),
@@ -243,6 +241,13 @@ export class LabStack {
     const { status, output } = this.run(command, args);
     if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed:\n${output}`);
   }
+}
+
+/** Pulumi.lab.yaml as it is in the repository, on a lab's own addresses. */
+export function labStackText({ subnet, folder }: Pick<LabStack, "subnet" | "folder">): string {
+  return readFileSync(join(PROJECT, "Pulumi.lab.yaml"), "utf8")
+    .replaceAll("10.77.0.", `${subnet}.`)
+    .replaceAll("file:.lab/", `file:${folder}/`);
 }
 
 /**
