@@ -2,7 +2,7 @@
  * A real environment, once, by hand: built from its lock in a lab container, smoke-tested, and built again from the wheelhouse
  * with the container's network cut. Prints a table for docs/verified-on.md.
  *
- *   node -r @swc-node/register test/real/build-environment.ts [NAME]      default qwen36-sglang-0.5.11
+ *   node -r ./cli/typescript.js test/real/build-environment.ts [NAME]      default qwen36-sglang-0.5.11
  *
  * Needs what the lab needs, a package index, and for the default about 30 GB of disk in LAB_DISKS (default
  * /var/tmp/proxmox-gpu-stack-real), the caches and the local wheelhouse.
