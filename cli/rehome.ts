@@ -1,5 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { hostPart } from "../config/addresses";
 import { PROJECT_DIRECTORY } from "../config/load";
 import { formatProblem } from "../config/problems";
 import { listed, nearest } from "../config/suggest";
@@ -88,7 +89,7 @@ function foreignValues({ config }: Stack, to: Stack): string[] {
     host.address,
     host.hostKey,
     ...Object.values(gpus).flatMap(({ uuid, pci }) => [uuid, pci]),
-    ...Object.values(containers).flatMap(({ network }) => [network.address.split("/")[0], network.gateway]),
+    ...Object.values(containers).flatMap(({ network }) => [hostPart(network.address), network.gateway]),
   ];
   return values.flatMap((value) =>
     value === undefined || value === "unknown" || value === "insecure" || to.text.includes(value)

@@ -1,6 +1,7 @@
 import * as proxmoxve from "@muhlba91/pulumi-proxmoxve";
 import * as pulumi from "@pulumi/pulumi";
 
+import { hostPart } from "../config/addresses";
 import type { HostConfig } from "../config/schema";
 import type { ContainerPlan } from "../plan/container-steps";
 import { RemoteStep, type StepContext } from "./remote-step";
@@ -174,7 +175,7 @@ export class GpuContainer extends pulumi.ComponentResource {
 
     this.last = last;
     this.vmId = container.vmId.apply((vmId) => vmId ?? settings.vmId);
-    this.address = pulumi.output(network.address.split("/")[0] ?? "");
+    this.address = pulumi.output(hostPart(network.address));
     this.registerOutputs({ vmId: this.vmId, address: this.address });
   }
 }

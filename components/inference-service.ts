@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 
-import type { UnitPlan } from "../plan/service-steps";
+import type { UnitPlan } from "../plan/unit-step";
 import { RemoteStep, type StepContext } from "./remote-step";
 import { componentToken } from "./token";
 

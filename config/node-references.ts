@@ -1,4 +1,5 @@
 /** Checks of services that are one part of a server over several containers. Parts of other stacks: plan/fleet-rules.ts. */
+import { hostPart } from "./addresses";
 import { pathOf, setCommand, type Problem } from "./problems";
 import { duplicates, entriesOf, problemAt, type View } from "./references";
 import { NAMESPACE, UNKNOWN, type ServiceConfig } from "./schema";
@@ -76,7 +77,7 @@ function sizeProblems(view: View, name: string, service: Service): Problem[] {
 function ownAddress(view: View, service: Service): string | undefined {
   const container = containerOf(view, service);
   const address = container === undefined ? undefined : view.containers?.[container]?.network?.address;
-  return address?.split("/")[0];
+  return address && hostPart(address);
 }
 
 function addressProblems(view: View, name: string, service: Service): Problem[] {

@@ -1,4 +1,5 @@
 /** Checks across keys: host, cards, containers and environments. Services: service-references.ts. */
+import { hostPart } from "./addresses";
 import { pathOf, setCommand, shown, type Problem } from "./problems";
 import { NAMESPACE, UNKNOWN, type StackValues } from "./schema";
 import { listed, nearest } from "./suggest";
@@ -170,7 +171,7 @@ function networkProblems(view: View): Problem[] {
     [
       { value: view.host?.address, path: ["host", "address"] },
       ...containers.map(([name, container]) => ({
-        value: container.network?.address?.split("/")[0],
+        value: container.network?.address && hostPart(container.network.address),
         path: ["containers", name, "network", "address"],
       })),
     ],

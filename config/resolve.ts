@@ -1,3 +1,4 @@
+import { urlOf } from "./addresses";
 import { readLock } from "./lock";
 import { pathInContainer } from "./mounts";
 import type {
@@ -57,7 +58,7 @@ function replicaUrl(name: string, values: StackValues): string {
   const { environment, listen, port } = must(values.services[name], `service ${name}`);
   const { container } = must(values.environments[environment], `environment ${environment}`);
   const { address } = must(values.containers[container], `container ${container}`).network;
-  return `http://${listen === "0.0.0.0" ? (address.split("/")[0] ?? "") : listen}:${port}`;
+  return urlOf({ listen, port }, address);
 }
 
 function resolveRouter(name: string, values: StackValues): ResolvedRouter {

@@ -1,6 +1,7 @@
 import type { StackConfig } from "../config/schema";
 import { cardId } from "./host-steps";
-import type { InferenceServicePlan, UnitPlan } from "./service-steps";
+import type { InferenceServicePlan } from "./service-steps";
+import type { UnitPlan } from "./unit-step";
 import { step, type Step } from "./step";
 import { servicePaths } from "./unit/paths";
 

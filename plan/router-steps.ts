@@ -1,9 +1,9 @@
+import { localUrlOf, urlOf } from "../config/addresses";
 import type { ResolvedRouter, StackConfig } from "../config/schema";
 import type { EnvironmentPlan } from "./environment-steps";
 import { scriptText, shortDigest } from "./script";
-import { probePackage, type UnitPlan } from "./service-steps";
-import { inContainer, step } from "./step";
-import { LIBRARY, ROUTER_LAUNCHER, servicePaths } from "./unit/paths";
+import { planUnit, type UnitPlan } from "./unit-step";
+import { ROUTER_LAUNCHER, servicePaths } from "./unit/paths";
 import { renderRouterFiles } from "./unit/router-files";
 
 /** A router in front of replicas, and the step that brings it to run. */
@@ -46,16 +46,11 @@ function routerArguments(router: ResolvedRouter): string[] {
 }
 
 /** What preflight, gate and repeated probe compare the router with. */
-function specification(
-  config: StackConfig,
-  router: ResolvedRouter,
-  environment: EnvironmentPlan,
-  local: string,
-): string {
+function specification(config: StackConfig, router: ResolvedRouter, environment: EnvironmentPlan): string {
   const content = {
     service: router.name,
     unit: router.unit,
-    url: `http://${local}:${router.port}`,
+    url: localUrlOf(router),
     servedModelName: router.servedModelName,
     replicas: router.replicas.map(({ url }) => url),
     deadlineSeconds: router.startTimeoutMinutes * 60,
@@ -74,8 +69,6 @@ function planRouter(
   const container = config.containers[router.container];
   if (!environment || !container) throw new Error(`router ${router.name}: a reference is broken`);
   const paths = servicePaths(router.name);
-  const everywhere = router.listen === "0.0.0.0";
-  const address = everywhere ? (container.network.address.split("/")[0] ?? "") : router.listen;
   const args = routerArguments(router);
   const files = renderRouterFiles({
     name: router.name,
@@ -93,46 +86,25 @@ function planRouter(
     apiKey: config.secrets.includes("serviceApiKey"),
   });
   const launcher = scriptText("probe/launch_router.py");
-  const gate = specification(config, router, environment, everywhere ? "127.0.0.1" : router.listen);
   const restart = shortDigest(
     files[paths.unit] ?? "",
     files[paths.environmentFile] ?? "",
     environment.target,
     launcher,
   );
-  const python = `${environment.path}/bin/python3`;
   return {
-    name: router.name,
-    service: router,
-    url: `http://${address}:${router.port}`,
-    metricsUrl: `http://${address}:${router.metricsPort}`,
-    probeCommand: `pct exec ${container.vmId} --keep-env 0 -- env PYTHONPATH=${LIBRARY} ${python} -m sglang_probe gate --spec ${paths.specification}`,
-    step: step({
-      name: `${router.name}-service`,
-      target: inContainer(container.vmId),
-      script: "container/service",
-      args: {
-        name: router.name,
-        unit: router.unit,
-        python,
-        environment: environment.path,
-        target: environment.target,
-        restart,
-        gate: shortDigest(restart, gate),
-        spec: paths.specification,
-        user: router.user,
-        home: paths.home,
-        enabled: String(router.enabled),
-        arguments: args.join(" "),
-      },
-      texts: { ...files, [paths.specification]: gate, [ROUTER_LAUNCHER]: launcher, ...probePackage() },
-      secrets: ["serviceApiKey"],
-      timeoutMinutes: router.startTimeoutMinutes * 2 + 20,
-      removable: true,
-      summary: router.enabled
-        ? `${router.unit}: started, held to its health gate (every replica, a right answer), rolled back when it fails`
-        : `${router.unit}: installed, neither started nor enabled`,
+    ...planUnit({
+      service: router,
+      container,
+      environment,
+      files: { ...files, [ROUTER_LAUNCHER]: launcher },
+      specification: specification(config, router, environment),
+      restart,
+      arguments: args,
+      gate: " (every replica, a right answer)",
     }),
+    service: router,
+    metricsUrl: urlOf({ ...router, port: router.metricsPort }, container.network.address),
   };
 }
 

@@ -1,61 +1,20 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-
+import { hostPart, localUrlOf } from "../config/addresses";
 import type { ResolvedService, StackConfig } from "../config/schema";
 import { driverIdentity } from "./driver";
 import type { EnvironmentPlan } from "./environment-steps";
 import { cardId } from "./host-steps";
-import { SCRIPTS, shortDigest } from "./script";
+import { shortDigest } from "./script";
 import { planService, serviceInput, type ServicePlan } from "./service";
-import { inContainer, step, type Step } from "./step";
 import { toolkitOf, toolkitPath } from "./toolkit-steps";
 import { renderServiceFiles } from "./unit/service-files";
-import { LIBRARY, servicePaths } from "./unit/paths";
+import { servicePaths } from "./unit/paths";
+import { planUnit, type UnitPlan } from "./unit-step";
 import type { UnitInput } from "./unit/types";
-
-/** What runs as `sglang-<name>.service`, a server or a router, and the step that brings it to run. */
-export interface UnitPlan {
-  readonly name: string;
-  readonly service: Pick<
-    ResolvedService,
-    | "name"
-    | "unit"
-    | "container"
-    | "environment"
-    | "enabled"
-    | "listen"
-    | "startTimeoutMinutes"
-    | "stopTimeoutSeconds"
-    | "probeIntervalMinutes"
-  >;
-  /** Where clients reach it when it is enabled. */
-  readonly url: string;
-  /** Repeats the gate's semantic probe by hand, on the host. */
-  readonly probeCommand: string;
-  readonly step: Step;
-}
 
 /** One inference service with its plan. */
 export interface InferenceServicePlan extends UnitPlan {
   readonly service: ResolvedService;
   readonly plan: ServicePlan;
-}
-
-/** The probe package, file by file, under its path in the container. */
-export function probePackage(): Record<string, string> {
-  const folder = join(SCRIPTS, "probe", "sglang_probe");
-  return Object.fromEntries(
-    readdirSync(folder)
-      .filter((file) => file.endsWith(".py"))
-      .sort()
-      .map((file) => [`${LIBRARY}/sglang_probe/${file}`, readFileSync(join(folder, file), "utf8")]),
-  );
-}
-
-/** Address for requests from inside the container: the one the server listens on. */
-function localUrl(service: ResolvedService): string {
-  const address = service.listen === "0.0.0.0" ? "127.0.0.1" : service.listen;
-  return `http://${address}:${service.port}`;
 }
 
 /** A card's sampling under the names of the request's fields. */
@@ -90,7 +49,7 @@ function specification(
   const content = {
     service: service.name,
     unit: service.unit,
-    url: localUrl(service),
+    url: localUrlOf(service),
     servedModelName: service.servedModelName,
     ...(plan.expectedVersion === undefined ? {} : { version: plan.expectedVersion }),
     expectedServerInfo: plan.expectedServerInfo,
@@ -172,7 +131,7 @@ function withToolkit(config: StackConfig, service: ResolvedService): ResolvedSer
  */
 function withNodes(config: StackConfig, service: ResolvedService): ResolvedService {
   if (service.nodes === undefined) return service;
-  const own = config.containers[service.container]?.network.address.split("/")[0] ?? "";
+  const own = hostPart(config.containers[service.container]?.network.address ?? "");
   const network = { GLOO_SOCKET_IFNAME: "eth0", NCCL_SOCKET_IFNAME: "eth0", SGLANG_HOST_IP: own };
   return { ...service, env: { ...network, ...service.env } };
 }
@@ -193,7 +152,6 @@ export function planServices(
     const paths = servicePaths(service.name);
     const files = renderServiceFiles(unitInput(config, service, plan, environment));
     const gate = specification(config, service, plan, environment);
-    const texts = { ...files, [paths.specification]: gate, ...probePackage() };
     // All that a running server was started with: when it changes, the server restarts.
     const restart = shortDigest(
       files[paths.unit] ?? "",
@@ -202,42 +160,20 @@ export function planServices(
       model.revision,
       driverIdentity(config.driver),
     );
-    const address = container.network.address.split("/")[0] ?? "";
-    const python = `${environment.path}/bin/python3`;
     return {
-      name: service.name,
+      ...planUnit({
+        service,
+        container,
+        environment,
+        files,
+        specification: gate,
+        restart,
+        arguments: plan.args,
+        replaces: service.replaces,
+        gate: "",
+      }),
       service,
       plan,
-      url: `http://${service.listen === "0.0.0.0" ? address : service.listen}:${service.port}`,
-      probeCommand: `pct exec ${container.vmId} --keep-env 0 -- env PYTHONPATH=${LIBRARY} ${python} -m sglang_probe gate --spec ${paths.specification}`,
-      step: step({
-        name: `${service.name}-service`,
-        target: inContainer(container.vmId),
-        script: "container/service",
-        args: {
-          name: service.name,
-          unit: service.unit,
-          python,
-          environment: environment.path,
-          target: environment.target,
-          restart,
-          gate: shortDigest(restart, gate),
-          spec: paths.specification,
-          user: service.user,
-          home: paths.home,
-          enabled: String(service.enabled),
-          ...(service.replaces === undefined ? {} : { replaces: service.replaces }),
-          // The server's arguments, so that a preview shows which one changed.
-          arguments: plan.args.join(" "),
-        },
-        texts,
-        secrets: ["serviceApiKey"],
-        timeoutMinutes: service.startTimeoutMinutes * 2 + 20,
-        removable: true,
-        summary: service.enabled
-          ? `${service.unit}: started, held to its health gate, rolled back when it fails`
-          : `${service.unit}: installed, neither started nor enabled`,
-      }),
     };
   });
 }

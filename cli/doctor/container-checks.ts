@@ -1,4 +1,5 @@
 /** Whether the stack's containers can be made on the host: ids, storages, bridges, addresses. */
+import { hostPart } from "../../config/addresses";
 import { UNKNOWN, type StackConfig } from "../../config/schema";
 import { freeId } from "../inventory/container-block";
 import { parseGuest, properties } from "../inventory/guest-configuration";
@@ -11,7 +12,7 @@ type Container = StackConfig["containers"][string];
 /** Room for a template's file; the largest of Proxmox VE's own list takes a third of it. */
 const TEMPLATE_GIB = 1;
 
-const addressOf = (container: Container): string => container.network.address.split("/")[0] ?? "";
+const addressOf = (container: Container): string => hostPart(container.network.address);
 
 function addressIn(facts: ContainerFacts): string | undefined {
   return properties(parseGuest(facts.configuration).option("net0") ?? "")["ip"]?.split("/")[0];

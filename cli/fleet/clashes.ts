@@ -1,5 +1,6 @@
 /** Stacks that must not be deployed side by side. */
 import { BlockList, isIPv4 } from "node:net";
+import { hostPart } from "../../config/addresses";
 import { UNKNOWN, type StackConfig } from "../../config/schema";
 
 export interface Member {
@@ -27,7 +28,7 @@ function holders({ name, config: { host, containers } }: Member): Holder[] {
     .map(([container, { network }]) => ({
       stack: name,
       what: `container ${container}`,
-      address: network.address.split("/")[0] ?? "",
+      address: hostPart(network.address),
       cidr: network.address,
     }));
   return [own, ...inside].map((holder) => ({ ...holder, host: host.address }));
@@ -41,8 +42,8 @@ function contains(cidr: string, address: string): boolean {
 }
 
 /**
- * Whether two machines with one address are on one network. Two hosts are told apart by their ports already. Containers behind their host's own bridge may have the addresses
- * of others elsewhere: only those in their host's network are certain to meet.
+ * Whether two machines with one address are on one network. Two hosts are told apart by their ports already. Containers behind
+ * their host's own bridge may have the addresses of others elsewhere: only those in their host's network are certain to meet.
  */
 function meet(a: Holder, b: Holder): boolean {
   if (a.cidr === undefined && b.cidr === undefined) return false;

@@ -1,8 +1,9 @@
 /** How a stack is, from what its host reports: facts beside what is declared, and what is wrong. Asks no machine. */
+import { hostPart } from "../../config/addresses";
 import type { StackConfig } from "../../config/schema";
 import { cardId } from "../../plan/host-steps";
-import type { UnitPlan } from "../../plan/service-steps";
 import { unitsOf, type StackPlan } from "../../plan/stack";
+import type { UnitPlan } from "../../plan/unit-step";
 import { cardProblems, containerProblems, serviceProblems, type StatusProblem } from "./problems";
 import type { ServiceState, StatusFacts } from "./facts";
 
@@ -97,7 +98,7 @@ function gpuStatuses(config: StackConfig, facts: StatusFacts): GpuStatus[] {
 function containerStatuses(config: StackConfig, facts: StatusFacts): ContainerStatus[] {
   return Object.entries(config.containers).map(([name, { vmId, network }]) => {
     const found = facts.containers.find(({ id }) => id === String(vmId));
-    const declared = network.address.split("/")[0] ?? "";
+    const declared = hostPart(network.address);
     return { name, id: vmId, state: found?.state ?? "missing", address: found?.address || declared };
   });
 }

@@ -1,8 +1,10 @@
 /** What of a stack can be scraped, and under which names. */
 import path from "node:path";
+import { hostPart } from "../../../config/addresses";
 import type { StackConfig } from "../../../config/schema";
-import type { InferenceServicePlan, UnitPlan } from "../../service-steps";
+import type { InferenceServicePlan } from "../../service-steps";
 import { unitsOf, type StackPlan } from "../../stack";
+import type { UnitPlan } from "../../unit-step";
 
 /** Port of node_exporter, its own default. */
 const NODE_EXPORTER_PORT = 9100;
@@ -89,7 +91,7 @@ export function monitoringOf(config: StackConfig, plan: StackPlan): Monitoring {
       replicas: unit.service.replicas.length,
     })),
     exporters: containers.map((container) => ({
-      address: `${config.containers[container]?.network.address.split("/")[0] ?? ""}:${NODE_EXPORTER_PORT}`,
+      address: `${hostPart(config.containers[container]?.network.address ?? "")}:${NODE_EXPORTER_PORT}`,
       labels: { stack, host, container },
     })),
     leftOut: unitsOf(plan)
