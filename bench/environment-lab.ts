@@ -6,8 +6,7 @@
  * packages of the lock, by commas, instead of all of it. KEEP_LAB=1 leaves the lab up.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 
 import { localWheelhouse } from "../cli/pin/tools";
@@ -15,6 +14,7 @@ import { readEnvironmentFolder } from "../config/environment-folder";
 import { shellWord } from "../plan/script";
 import { fileList, uvFiles } from "../plan/wheelhouse-steps";
 import { LabStack, PROJECT } from "../test/lab/stack/lab-stack";
+import { hyperfineExport, type Way } from "./hyperfine";
 
 const LOCK = process.env.BENCH_LOCK ?? "qwen36-sglang-0.5.11";
 const RUNS = process.env.BENCH_RUNS ?? "3";
@@ -25,13 +25,6 @@ const SMALL = "lab-sglang-0.5.11";
 export const BENCH = "/root/bench";
 export const STORE = "/opt/proxmox-gpu-stack/environments/bench";
 export const CACHE = "/var/cache/proxmox-gpu-stack/uv";
-
-interface Way {
-  readonly name: string;
-  /** Run before each measurement. */
-  readonly prepare: string;
-  readonly command: string;
-}
 
 process.env.LAB_DISKS = DISKS;
 export const lab = new LabStack();
@@ -46,16 +39,8 @@ export function inContainer(container: number, line: string): string {
 
 /** Measures the ways one after the other and prints hyperfine's table, whose last column is the ratio to the fastest. */
 export function measure(title: string, ways: readonly Way[]): void {
-  const work = mkdtempSync(join(tmpdir(), "bench-"));
-  const table = join(work, "table.md");
-  const words = ["--style", "basic", "--warmup", "0", "--runs", RUNS, "--export-markdown", table];
-  for (const way of ways) {
-    words.push("--command-name", way.name, "--prepare", way.prepare, way.command);
-  }
-  const { status } = spawnSync("hyperfine", words, { env: environment, stdio: ["ignore", 2, 2] });
-  if (status !== 0) throw new Error(`hyperfine ended with ${status}`);
-  process.stdout.write(`### ${title}\n\n${readFileSync(table, "utf8")}\n`);
-  rmSync(work, { recursive: true });
+  const table = hyperfineExport("markdown", ways, { runs: RUNS, environment });
+  process.stdout.write(`### ${title}\n\n${table}\n`);
 }
 
 /** `./stack VERB …`: what it said; throws with that when it fails. */

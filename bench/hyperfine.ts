@@ -36,12 +36,16 @@ interface HyperfineResults {
   }[];
 }
 
-/** Measures the ways one after the other. */
-export function hyperfine(ways: readonly Way[], options: HyperfineOptions): Measured[] {
+/** Measures the ways one after the other; returns hyperfine's own export of them. */
+export function hyperfineExport(
+  format: "json" | "markdown",
+  ways: readonly Way[],
+  options: HyperfineOptions,
+): string {
   const work = mkdtempSync(join(tmpdir(), "bench-"));
-  const file = join(work, "results.json");
+  const file = join(work, "results");
   const words = ["--style", "basic", "--warmup", String(options.warmup ?? 0), "--runs", options.runs];
-  words.push("--export-json", file);
+  words.push(`--export-${format}`, file);
   for (const { name, prepare, command } of ways)
     words.push("--command-name", name, "--prepare", prepare ?? "true", command);
   const { status } = spawnSync("hyperfine", words, {
@@ -50,8 +54,14 @@ export function hyperfine(ways: readonly Way[], options: HyperfineOptions): Meas
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
   if (status !== 0) throw new Error(`hyperfine ended with ${status}`);
-  const { results } = JSON.parse(readFileSync(file, "utf8")) as HyperfineResults;
+  const exported = readFileSync(file, "utf8");
   rmSync(work, { recursive: true });
+  return exported;
+}
+
+/** Measures the ways one after the other. */
+export function hyperfine(ways: readonly Way[], options: HyperfineOptions): Measured[] {
+  const { results } = JSON.parse(hyperfineExport("json", ways, options)) as HyperfineResults;
   return results.map(({ command, median, min, max }) => ({ name: command, median, min, max }));
 }
 
