@@ -52,6 +52,26 @@ function mountsArgument({ mounts }: ContainerConfig): string {
   return mounts.map((mount) => `${mount.source}:${mount.target}:${mount.readOnly ? "ro" : "rw"}`).join(",");
 }
 
+/** Identifies what the API changes in place. */
+function apiDigest(settings: ContainerConfig): string {
+  const {
+    cores,
+    memoryGiB,
+    swapGiB,
+    rootDisk,
+    hostname,
+    network,
+    description,
+    tags,
+    startOnBoot,
+    startupOrder,
+  } = settings;
+  return shortDigest(
+    JSON.stringify([cores, memoryGiB, swapGiB, rootDisk, hostname, network, description, [...tags].sort()]),
+    JSON.stringify([startOnBoot, startupOrder]),
+  );
+}
+
 function planClaim(name: string, settings: ContainerConfig): Step {
   return step({
     name: `${name}-claim`,
@@ -60,6 +80,8 @@ function planClaim(name: string, settings: ContainerConfig): Step {
     args: {
       id: String(settings.vmId),
       diskGiB: String(settings.rootDisk.sizeGiB),
+      // Whatever the API is to change is claimed again before: nobody else may hold the container then.
+      settings: apiDigest(settings),
       adopt: settings.adopt ? "yes" : "no",
       ...(settings.adopt
         ? {
@@ -69,7 +91,7 @@ function planClaim(name: string, settings: ContainerConfig): Step {
           }
         : {}),
     },
-    timeoutMinutes: 5,
+    timeoutMinutes: 20,
     removable: true,
     summary: settings.adopt
       ? `container ${settings.vmId}, which exists, can come under this stack as it is`
@@ -106,7 +128,7 @@ function planContainer(config: StackConfig, name: string, settings: ContainerCon
       ...(settings.gpus.length > 0 ? { driver: driverIdentity(driver) } : {}),
     },
     texts: { guard: scriptText("tools/container-guard.conf") },
-    timeoutMinutes: 15,
+    timeoutMinutes: 30,
     summary: `devices, mounts and nesting of container ${settings.vmId}; start it and see that it runs as planned`,
   });
   if (settings.gpus.length === 0) {

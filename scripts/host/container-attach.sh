@@ -2,7 +2,7 @@
 # GPUs, bind mounts and nesting (all root@pam only, so they go through pct), then start it and see that it runs as
 # planned. The provider never touches these: it would leave stale entries or replace the container.
 #
-# uses: step files
+# uses: step files container-locks
 # arguments: id, cards=NAME:UUID-OR-ADDRESS,… (may be empty), deviceMode, mounts=SOURCE:TARGET:ro|rw,… (may be empty),
 #            unprivileged=1|0, storage (of the root disk); cores, memory, swap (MiB), hostname, address: what the API was
 #            asked for and must have done
@@ -128,11 +128,10 @@ check_raw_lines() {
 }
 
 step_check() {
-  local lock
   read_configuration || fail "container $(id) does not exist on $(machine_name)" \
     "it was taken away behind the stack's back: run \`pulumi refresh\`, then \`up\` builds it anew"
-  lock=$(option lock)
-  [[ -z $lock ]] || fail "container $(id) is locked ($lock)" "wait for that task to end, or, if none runs: pct unlock $(id)"
+  [[ $(option lock) != create ]] || fail "container $(id) is only half made (lock: create)" \
+    "if nobody is making it (pvesh get /cluster/tasks): pct unlock $(id), pct destroy $(id), then \`up\` makes it anew"
   check_identity
   check_raw_lines
   check_settings
@@ -182,6 +181,11 @@ look_inside() {
     echo "cards $(ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l)"' sh "$@" 2>/dev/null && echo end
 }
 
+# change VERB WORD…: `pct VERB ID WORD…`
+change() {
+  when_unlocked "$(id)" pct "$1" "$(id)" "${@:2}"
+}
+
 set_mounts() {
   local line number=0 arguments=() stale
   while IFS= read -r line; do
@@ -192,9 +196,9 @@ set_mounts() {
   done < <(wanted_mounts)
   stale=$(sed -n 's/^\(mp[0-9]*\): \/.*$/\1/p' <<<"$CURRENT")
   if [[ -n $stale ]]; then
-    pct set "$(id)" --delete "$(paste -sd, - <<<"$stale")"
+    change set --delete "$(paste -sd, - <<<"$stale")"
   fi
-  ((${#arguments[@]} == 0)) || pct set "$(id)" "${arguments[@]}"
+  ((${#arguments[@]} == 0)) || change set "${arguments[@]}"
 }
 
 wait_for_systemd() {
@@ -236,21 +240,24 @@ step_apply() {
   ! settings_differ || fail "container $(id): $(printf '%s; ' "${DIFFERENCES[@]}")" \
     "run \`pulumi up --refresh\`: it reads the container anew and sends the change again"
   declare_devices
+  # A backup may stop a container and start it again.
+  wait_until_unlocked "$(id)"
+  read_configuration
   if runs_as_planned; then
     say "container $(id) has its devices, mounts and nesting: it keeps running"
     return
   fi
   if running; then
     say "stopping container $(id): its devices, mounts or features change"
-    pct shutdown "$(id)" --timeout 120 --forceStop 1
+    change shutdown --timeout 120 --forceStop 1
   fi
-  has_nesting || pct set "$(id)" --features "$(features_with_nesting)"
+  has_nesting || change set --features "$(features_with_nesting)"
   ! mounts_differ || set_mounts
   if [[ -x $TOOL ]]; then
-    "$TOOL" attach "$(id)" || fail "container $(id) cannot get its GPUs" "see the line above"
+    when_unlocked "$(id)" "$TOOL" attach "$(id)" || fail "container $(id) cannot get its GPUs" "see the line above"
   fi
   say "starting container $(id)"
-  pct start "$(id)" || fail "container $(id) does not start" "see: journalctl -b -u pve-container@$(id)"
+  change start || running || fail "container $(id) does not start" "see: journalctl -b -u pve-container@$(id)"
   wait_for_systemd
 }
 

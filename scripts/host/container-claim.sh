@@ -1,9 +1,11 @@
 # Claim a container id before anything is made or changed under it. The provider takes "already exists" for done when it
 # tries a second time (trap f), so an id that somebody else uses must be found out here. So must a root disk that would
-# shrink: the provider previews that as an ordinary change and fails in the middle of it.
+# shrink: the provider previews that as an ordinary change and fails in the middle of it. And a container that a task of
+# somebody else holds is waited for here: the provider asks once, and what was refused it never sends again.
 #
-# uses: step files
-# arguments: id, diskGiB (of the root disk), adopt=yes|no; with adopt=yes also unprivileged=1|0, storage (of the root disk), mounts=SOURCE:TARGET:ro|rw,…
+# uses: step files container-locks
+# arguments: id, diskGiB (of the root disk), settings (digest of what the API is asked for), adopt=yes|no; with adopt=yes also
+#            unprivileged=1|0, storage (of the root disk), mounts=SOURCE:TARGET:ro|rw,…
 # facts: id
 
 # What this stack has claimed on this host; a container made later by somebody else under a freed id is not ours.
@@ -48,6 +50,7 @@ check_disk() {
 }
 
 step_check() {
+  [[ ${ARGS[mode]:-apply} == check ]] || wait_until_unlocked "$(argument id)"
   [[ ! -e $(mark) ]] || check_disk
   [[ -e $(mark) ]] || differs "the id $(argument id) is not claimed"
 }

@@ -71,7 +71,7 @@ other_gpu_users() {
   done < <(gpu_processes)
 }
 
-# Stops what stacks run on the GPUs: first the services, which may need minutes, then their containers. Sets STOPPED.
+# Stops what stacks run on the GPUs: first the services, which may need minutes, then their containers. Sets STOPPED. Needs container-locks.
 stop_our_gpu_users() {
   local id
   STOPPED=()
@@ -79,7 +79,7 @@ stop_our_gpu_users() {
     say "stopping the services of container $id, then the container: they use the driver that is replaced"
     pct exec "$id" --keep-env 0 -- systemctl stop 'sglang-*' </dev/null ||
       say "container $id: its services did not stop by themselves"
-    pct shutdown "$id" --timeout 120 --forceStop 1 </dev/null
+    when_unlocked "$id" pct shutdown "$id" --timeout 120 --forceStop 1
     STOPPED+=("$id")
   done < <(our_gpu_containers)
 }

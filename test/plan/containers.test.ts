@@ -61,11 +61,23 @@ describe("the steps of a container", () => {
 
   it.each<[string, Entry]>([
     ["a mount", { mounts: [{ source: "/srv/models", target: "/models", readOnly: false }] }],
-    ["memory", { memoryGiB: 8 }],
     ["the mode of the nodes", { deviceMode: "0660" }],
     ["its cards", { gpus: ["a6000-1"] }],
   ])("look at CUDA again after a change of %s", (_what, change) => {
     expect(changedSteps((ml) => Object.assign(ml, change))).toEqual(["attach", "cuda"]);
+  });
+
+  it("wait at the claim for whoever holds the container, before the API changes memory", () => {
+    expect(changedSteps((ml) => Object.assign(ml, { memoryGiB: 8 }))).toEqual(["claim", "attach", "cuda"]);
+  });
+
+  it.each<[string, Entry]>([
+    ["tags", { tags: ["other"] }],
+    ["a description", { description: "what it is for" }],
+    ["its start with the host", { startOnBoot: false }],
+    ["its place in the startup order", { startupOrder: 3 }],
+  ])("and before the API changes %s, which nothing else looks at", (_what, change) => {
+    expect(changedSteps((ml) => Object.assign(ml, change))).toEqual(["claim"]);
   });
 
   it("compare the UUIDs that nvidia-smi lists; cards known by address are only counted", () => {
@@ -93,6 +105,7 @@ describe("the steps of a container", () => {
     expect(plan((ml) => Object.assign(ml, { adopt: true })).claim.args).toEqual({
       id: "129",
       diskGiB: "16",
+      settings: expect.stringMatching(/^[0-9a-f]{12}$/) as string,
       adopt: "yes",
       unprivileged: "1",
       storage: "local-lvm",

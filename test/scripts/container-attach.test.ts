@@ -65,7 +65,7 @@ function attach(access: "rw" | "ro" = "rw", cards = "") {
   ];
   const prelude = `declare -A SECRETS=() FILES=([guard]=guard)
 install() { :; }`;
-  return host.step(["step", "files"], script, args, prelude);
+  return host.step(["step", "files", "container-locks"], script, args, prelude);
 }
 
 it("leaves a container alone that has all that is declared, and more", () => {
