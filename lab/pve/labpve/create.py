@@ -57,8 +57,8 @@ def _check_template(volume):
         raise PveError(f"unable to use volume {volume} - content type needs to be 'vztmpl'")
 
 
-def _disk_values(parameters, options):
-    """rootfs and mpN with the default storage for bare sizes; a missing rootfs is 4 GiB on it."""
+def _disk_values(identity, parameters, options):
+    """rootfs and mpN with the default storage for bare sizes; a missing rootfs is 4 GiB on it, and asks for the same right."""
     storage = parameters.get("storage", "local")
     disks = {k: v for k, v in options.items() if k == "rootfs" or schema.index_of(k, "mp") is not None}
     if disks and "rootfs" not in disks:
@@ -71,14 +71,16 @@ def _disk_values(parameters, options):
         if new and "rootdir" not in storages.contents(storages.get(new[1])):
             message = f"storage '{new[1]}' does not support container directories"
             raise parameter_error({"storage": message})
+        if new:
+            permissions.check(identity, f"/storage/{new[1]}", ["Datastore.AllocateSpace"])
     return disks
 
 
-def _new_config(vmid, parameters, options, unprivileged):
+def _new_config(identity, vmid, parameters, options, unprivileged):
     config = config_file.ContainerConfig()
     if unprivileged:
         config.options["unprivileged"] = 1
-    disks = _disk_values(parameters, options)
+    disks = _disk_values(identity, parameters, options)
     for key in ["rootfs", *sorted(set(disks) - {"rootfs"})]:
         config.options[key] = volumes.plan(vmid, key, disks[key], config)
     plain = {key: value for key, value in options.items() if key not in disks}
@@ -114,7 +116,7 @@ def prepare(parameters, identity=None):
     _check_template(parameters["ostemplate"])
     if options.get("hookscript"):
         hooks.check(options["hookscript"])
-    config = _new_config(vmid, parameters, options, unprivileged)
+    config = _new_config(identity, vmid, parameters, options, unprivileged)
     with locks.config_lock(vmid):
         if config_file.exists(vmid):
             raise already

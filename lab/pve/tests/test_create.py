@@ -73,6 +73,12 @@ class CreateRightsTest(_Preparing):
         self.prepare(identity="a@pve", net0="name=eth0,bridge=vmbr0", features="nesting=1")
         self.assertTrue(config_file.exists(150))
 
+    def test_a_disk_that_nobody_named_needs_the_right_to_space_too(self):
+        self.grant(("/vms", "a@pve", "PVEVMAdmin"), ("/storage", "a@pve", "PVEAuditor"))
+        for disk in ({"rootfs": None, "storage": "local-lvm"}, {"rootfs": "4", "storage": "local-lvm"}):
+            with self.subTest(disk=disk):
+                self.assert_not_made("/storage/local-lvm, Datastore.AllocateSpace", 403, identity="a@pve", **disk)
+
     def test_each_missing_right_is_refused(self):
         rights = {
             "/vms": ("PVEVMAdmin", "Permission check failed"),

@@ -195,11 +195,8 @@ describe("what stops an up is known before it", () => {
 
 describe("a card that a virtual machine has", () => {
   const boot = (cards: string) => {
-    for (const words of [
-      ["inventory", "pve1", cards],
-      ["reboot", "pve1"],
-    ])
-      expect(lab.lab(...words)).toMatchObject({ status: 0 });
+    lab.lab("inventory", "pve1", cards);
+    lab.lab("reboot", "pve1");
   };
 
   beforeAll(() => {

@@ -64,13 +64,18 @@ export class LabStack {
 
   /** Waits until a command on the host succeeds, at most two minutes. */
   untilOnHost(command: string): void {
-    const { status } = this.tryOnHost(`timeout 120 bash -c 'until ${command}; do sleep 0.2; done'`);
-    if (status !== 0) throw new Error(`not within two minutes: ${command}`);
+    const { status, output } = this.tryOnHost(`timeout 120 bash -c 'until ${command}; do sleep 0.2; done'`);
+    if (status !== 0) throw new Error(`not within two minutes (exit ${status}): ${command}\n${tail(output)}`);
   }
 
   /** Waits for a server that was just started: until its /health answers 200. */
   untilHealthy(port?: number): void {
-    this.untilOnHost(`curl --fail --silent --max-time 10 ${this.endpoint(port)}/health`);
+    try {
+      this.untilOnHost(`curl --fail --silent --show-error --max-time 10 ${this.endpoint(port)}/health`);
+    } catch (error) {
+      const why = this.tryOnHost("pct list; pct exec 129 -- journalctl -b --no-pager -q -n 60");
+      throw new Error(`${String(error)}\n${why.output}`, { cause: error });
+    }
   }
 
   /** Ends the lab; nothing of it stays. */
@@ -205,7 +210,7 @@ export class LabStack {
   }
 
   tryOnHost(command: string): Result {
-    return this.run("lab/lab", ["shell", "pve1", command]);
+    return this.tryLab("shell", "pve1", command);
   }
 
   /** A command line in container 129. */
@@ -213,8 +218,13 @@ export class LabStack {
     return this.onHost(`pct exec 129 -- ${command}`);
   }
 
-  lab(...args: string[]): Result {
+  tryLab(...args: string[]): Result {
     return this.run("lab/lab", args);
+  }
+
+  /** A command of the lab, which must work: its output. */
+  lab(...args: string[]): string {
+    return this.must("lab/lab", args);
   }
 
   /** How often somebody logged in over SSH, and how many requests the API got, since the host's boot. */
@@ -237,11 +247,15 @@ export class LabStack {
     return { status: result.status, output: result.stdout + result.stderr };
   }
 
-  private must(command: string, args: readonly string[]): void {
+  private must(command: string, args: readonly string[]): string {
     const { status, output } = this.run(command, args);
     if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed:\n${output}`);
+    return output;
   }
 }
+
+/** What a person reads of a long output. */
+const tail = (output: string) => output.trim().split("\n").slice(-5).join("\n");
 
 /** Pulumi.lab.yaml as it is in the repository, on a lab's own addresses. */
 export function labStackText({ subnet, folder }: Pick<LabStack, "subnet" | "folder">): string {
@@ -280,9 +294,14 @@ export function useLab(): LabStack {
   return stack;
 }
 
+/** `fetch` on a connection of its own: a kept one may be that of a server that is restarted, or of another lab. */
+export function request(url: string, { headers, ...more }: RequestInit = {}): Promise<Response> {
+  return fetch(url, { ...more, headers: { ...(headers as Record<string, string>), connection: "close" } });
+}
+
 /** The service's answer to one question, without thinking. */
 export async function ask(endpoint: string, question: string): Promise<string> {
-  const response = await fetch(`${endpoint}/v1/chat/completions`, {
+  const response = await request(`${endpoint}/v1/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({

@@ -1,4 +1,4 @@
-import { ask, useLab } from "./lab-stack";
+import { ask, request, useLab } from "./lab-stack";
 
 const ANOTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFqvyAFskyoBX8N43V9bRkX3DGEqpY9TnrdvHVATjmBQ";
 
@@ -64,7 +64,7 @@ describe("changing one pinned value", () => {
     expect(stack.previewedSteps()).toEqual(["update qwen-service"]);
     expect(stack.pulumi("preview", "--diff").output).toContain("--max-running-requests 7");
     stack.deploy();
-    const info = (await (await fetch(`${ENDPOINT}/server_info`)).json()) as Record<string, unknown>;
+    const info = (await (await request(`${ENDPOINT}/server_info`)).json()) as Record<string, unknown>;
     expect(info.max_running_requests).toBe(7);
   });
 

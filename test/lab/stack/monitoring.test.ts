@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { PROJECT } from "./lab-stack";
+import { PROJECT, request } from "./lab-stack";
 import { useDeployedLab } from "./deployed-lab";
 
 const stack = useDeployedLab();
@@ -33,7 +33,7 @@ interface Sample {
 async function query(expression: string): Promise<readonly Sample[]> {
   const url = `${address}/api/v1/query?query=${encodeURIComponent(expression)}`;
   for (let tries = 0; tries < 60; tries++) {
-    const answer = await fetch(url).catch(() => undefined);
+    const answer = await request(url).catch(() => undefined);
     const body = (await answer?.json().catch(() => undefined)) as
       { data?: { result: readonly Sample[] } } | undefined;
     if (body?.data !== undefined && body.data.result.length > 0) return body.data.result;

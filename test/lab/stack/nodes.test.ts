@@ -1,5 +1,5 @@
 /** One server over two containers: how the parts come together, and come together again. */
-import { ask } from "./lab-stack";
+import { ask, request } from "./lab-stack";
 import { usePreparedLab } from "./deployed-lab";
 import { useTwoContainers } from "./two-containers";
 
@@ -32,8 +32,8 @@ describe("a server over two containers", () => {
     await expectCorrectAnswer();
     expect(stack.outputs()["endpoints"]).toEqual({ big: stack.endpoint() });
     const address = `http://${stack.subnet}.130:30000`;
-    expect((await fetch(`${address}/health`)).status).toBe(200);
-    expect((await fetch(`${address}/v1/models`)).status).toBe(404);
+    expect((await request(`${address}/health`)).status).toBe(200);
+    expect((await request(`${address}/v1/models`)).status).toBe(404);
   });
 
   it("changes nothing at the next up", () => {
