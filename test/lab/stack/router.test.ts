@@ -1,8 +1,9 @@
 /** The real router of SGLang in front of two replicas, each in a container of its own. */
-import { ask } from "./lab-stack";
+import { ask, request } from "./lab-stack";
 import { usePreparedLab } from "./deployed-lab";
 import { useTwoContainers } from "./two-containers";
 
+const KEY = "lab-key-of-the-replicas";
 const WORKERS = "curl --silent --fail http://127.0.0.1:8000/workers";
 
 const stack = usePreparedLab();
@@ -104,5 +105,29 @@ describe("a change that does not pass the router's gate", () => {
     await expectAnswers(2);
     replicas(["qwen", "twin"]);
     stack.deploy();
+  });
+});
+
+describe("an API key", () => {
+  const status = async (key?: string) => {
+    const headers: Record<string, string> = {
+      "content-type": "application/json",
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    };
+    const body = JSON.stringify({
+      model: "qwen3.6-tiny",
+      messages: [{ role: "user", content: "What is 2 and 2?" }],
+    });
+    return (await request(`${front()}/v1/chat/completions`, { method: "POST", headers, body })).status;
+  };
+
+  it("is asked of clients, passes the gate, and is on no command line", async () => {
+    stack.edit((file) => Object.assign(file, { serviceApiKey: KEY }));
+    stack.deploy();
+    expect([await status(), await status("another"), await status(KEY)]).toEqual([401, 401, 200]);
+    expect(stack.onHost("pct exec 129 -- sh -c 'cat /proc/[0-9]*/cmdline' | tr '\\0' ' '")).not.toContain(
+      KEY,
+    );
+    expect((await request(`${front()}/workers`)).status).toBe(401);
   });
 });
