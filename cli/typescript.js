@@ -47,9 +47,21 @@ function compiled(filename) {
   }
 }
 
-nodeModule._extensions[".ts"] = (module, filename) => module._compile(compiled(filename), filename);
+nodeModule._extensions[".ts"] = (module, filename) => {
+  process.setSourceMapsEnabled(true);
+  module._compile(compiled(filename), filename);
+};
 
-// Errors name lines of the sources.
+// Errors name lines of the sources; ours only, because node reads the maps of packages when it loads them, needed or not.
+const loadJavaScript = nodeModule._extensions[".js"];
+nodeModule._extensions[".js"] = (module, filename) => {
+  process.setSourceMapsEnabled(false);
+  try {
+    loadJavaScript(module, filename);
+  } finally {
+    process.setSourceMapsEnabled(true);
+  }
+};
 process.setSourceMapsEnabled(true);
 // From Node.js 22 on, V8 keeps what it compiled too, of every package.
 nodeModule.enableCompileCache?.();
