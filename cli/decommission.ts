@@ -37,7 +37,7 @@ const show = (text: string): void => {
 };
 
 const lines = (title: string, items: readonly Belonging[]): string[] =>
-  items.length === 0 ? [] : [title, ...items.map(({ name, what }) => `  ${name}: ${what}`)];
+  items.length === 0 ? [] : [title, ...items.map(({ kind, name, what }) => `  ${kind} ${name}: ${what}`)];
 
 function announce(
   { name, config }: Subject,

@@ -22,7 +22,7 @@ function containers(config: StackConfig): Belonging[] {
   return Object.entries(config.containers).map(([name, { vmId, rootDisk }]) => ({
     kind: "container",
     name,
-    what: `container ${vmId} with its root disk (${rootDisk.sizeGiB} GiB on ${rootDisk.storage}) and all that was only in it`,
+    what: `${vmId}, with its root disk (${rootDisk.sizeGiB} GiB on ${rootDisk.storage}) and all that was only in it`,
   }));
 }
 
@@ -31,7 +31,7 @@ function inContainers(config: StackConfig, plan: StackPlan): Belonging[] {
     ...plan.environments.map(({ name, digest }): Belonging => ({
       kind: "environment",
       name,
-      what: `Python environment ${digest}: built again from environments/${config.environments[name]?.lock ?? ""}`,
+      what: `${digest}, built again from environments/${config.environments[name]?.lock ?? ""}`,
     })),
     ...plan.services.map(({ name, url }): Belonging => ({
       kind: "service",
@@ -59,7 +59,7 @@ function onHost(config: StackConfig, plan: StackPlan): Belonging[] {
     ...models.map(([name, { repo, revision, path }]): Belonging => ({
       kind: "model",
       name,
-      what: `${path}: ${repo} at ${revision.slice(0, 12)}, fetched again from the hub`,
+      what: `${repo} at ${revision.slice(0, 12)} in ${path}, fetched again from the hub`,
     })),
     ...[...folders.values()]
       // A folder of nothing but models is told above.
@@ -70,8 +70,8 @@ function onHost(config: StackConfig, plan: StackPlan): Belonging[] {
         kind: "data",
         name: source,
         what: readOnly
-          ? `${source}, read by containers: only a copy of yours has it`
-          : `${source}, written by containers: only a backup of yours has it`,
+          ? `read by containers; only a copy of yours has it`
+          : `written by containers; only a backup of yours has it`,
       })),
     ...(config.wheelhouse === undefined
       ? []
@@ -79,18 +79,18 @@ function onHost(config: StackConfig, plan: StackPlan): Belonging[] {
           {
             kind: "wheelhouse" as const,
             name: config.wheelhouse.path,
-            what: `${config.wheelhouse.path}: pushed again with ./stack wheelhouse push, from ${config.wheelhouse.mirror ?? "this machine's own copy"}`,
+            what: `pushed again with ./stack wheelhouse push, from ${config.wheelhouse.mirror ?? "this machine's own copy"}`,
           },
         ]),
     ...plan.wheels.map(({ name }): Belonging => ({
       kind: "wheels",
       name,
-      what: "wheels that were compiled on this host: hours of work, unless the wheelhouse of another machine has them",
+      what: "compiled on this host: hours of work, unless the wheelhouse of another machine has them",
     })),
     {
       kind: "driver",
-      name: "driver",
-      what: `NVIDIA driver ${config.driver.version}, its DKMS modules and the blacklist of nouveau`,
+      name: config.driver.version,
+      what: `NVIDIA's, with its DKMS modules and the blacklist of nouveau`,
     },
   ];
 }

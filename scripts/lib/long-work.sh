@@ -20,7 +20,8 @@ long_work() {
     systemctl reset-failed "$unit" 2>/dev/null || true
     printf '%s' "$digest" >"$LONG_WORK/$name.digest"
     : >"$log"
-    systemd-run --quiet --unit="$unit" --description="proxmox-gpu-stack: $name" \
+    # Programs of a unit complain about a pipe that ends before they do, where a shell's programs end silently.
+    systemd-run --quiet --unit="$unit" --description="proxmox-gpu-stack: $name" --property=IgnoreSIGPIPE=no \
       --property=RuntimeMaxSec="${minutes}m" --property=StandardOutput="append:$log" --property=StandardError="append:$log" \
       --setenv=HOME=/root --setenv=LC_ALL=C.UTF-8 --setenv=DEBIAN_FRONTEND=noninteractive \
       --setenv=PATH="$PATH" "$@" || fail "unit $unit could not be started" "see: journalctl -u $unit"

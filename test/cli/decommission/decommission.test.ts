@@ -107,8 +107,8 @@ describe("a host that is gone", () => {
       ),
     );
     await decommission("--dead", "--yes", "old");
-    expect(printed.stderr).toContain("/srv/data, written by containers: only a backup of yours has it");
-    expect(printed.stderr).toMatch(/ml: container 129 with its root disk \(16 GiB on local-lvm\)/);
+    expect(printed.stderr).toContain("data /srv/data: written by containers; only a backup of yours has it");
+    expect(printed.stderr).toMatch(/container ml: 129, with its root disk \(16 GiB on local-lvm\)/);
   });
 
   it("may have no state: the file is marked all the same", async () => {
