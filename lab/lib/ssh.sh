@@ -20,7 +20,7 @@ lab_ssh() {
 
 # wait_for_host NAME [OLD_BOOT_ID]: waits until systemd of the host is up (after another boot than OLD_BOOT_ID); prints the boot id.
 wait_for_host() {
-  local name="$1" old="${2:-}" boot_id state deadline=$((SECONDS + 120))
+  local name="$1" old="${2:-}" boot_id state deadline=$((SECONDS + 300))
   while ((SECONDS < deadline)); do
     host_is_running "$name" || fail "host '$name' is off; its log: $hosts_folder/$name/log"
     boot_id="$(lab_ssh "$name" cat /proc/sys/kernel/random/boot_id 2>/dev/null || true)"
@@ -39,7 +39,7 @@ wait_for_host() {
     fi
     sleep 0.1
   done
-  fail "host '$name' did not come up on SSH within 120 s; its log: $hosts_folder/$name/log, its console: $hosts_folder/$name/console"
+  fail "host '$name' did not come up on SSH within five minutes; its log: $hosts_folder/$name/log, its console: $hosts_folder/$name/console"
 }
 
 # require_services_reachable NAME: a firewall of this machine may drop what its hosts send; better told here than by a time-out later.

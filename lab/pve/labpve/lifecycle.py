@@ -22,7 +22,7 @@ from labpve import (
 )
 from labpve.errors import PveError, parameter_error
 
-_START_SECONDS = 20
+_START_SECONDS = 60
 
 
 def _unit(vmid):
