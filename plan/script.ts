@@ -22,9 +22,16 @@ export function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+/** Each file below `scripts/` is read once: a stack has the same scripts for every container. */
+const texts = new Map<string, string>();
+
 /** The text of a file below `scripts/`, without trailing newlines: a step adds its own. */
 export function scriptText(path: string): string {
-  return readFileSync(join(SCRIPTS, path), "utf8").replace(/\n+$/, "");
+  const known = texts.get(path);
+  if (known !== undefined) return known;
+  const text = readFileSync(join(SCRIPTS, path), "utf8").replace(/\n+$/, "");
+  texts.set(path, text);
+  return text;
 }
 
 /** The libraries that a script names in its header (`# uses: step files`). */
@@ -34,13 +41,19 @@ export function librariesOf(script: string): string[] {
   return line[1].trim().split(/\s+/);
 }
 
+const composed = new Map<string, string>();
+
 /** The script of a step with everything it uses, before values and secrets are put in front. */
 function composedScript(step: Step): string {
+  const known = composed.get(step.script);
+  if (known !== undefined) return known;
   const path = `${step.script}.sh`;
   if (!existsSync(join(SCRIPTS, path))) throw new Error(`step ${step.name}: there is no script ${path}`);
   const script = scriptText(path);
   const libraries = librariesOf(script).map((name) => scriptText(`lib/${name}.sh`));
-  return [...libraries, script].join("\n\n");
+  const text = [...libraries, script].join("\n\n");
+  composed.set(step.script, text);
+  return text;
 }
 
 function associativeArray(name: string, values: Readonly<Record<string, string>>): string {
