@@ -7,12 +7,12 @@ same_text() {
 
 # put_text PATH MODE TEXT: write the text aside and rename it into place; prints nothing.
 put_text() {
-  local path=$1 mode=$2 text=$3 aside
-  install -d -m 755 "$(dirname "$path")"
-  aside=$(mktemp "$path.XXXXXX")
-  printf '%s' "$text" >"$aside"
-  chmod "$mode" "$aside"
-  mv -f "$aside" "$path"
+  local path=$1 mode=$2 text=$3 aside=""
+  if ! { install -d -m 755 "$(dirname "$path")" && aside=$(mktemp "$path.XXXXXX") &&
+    printf '%s' "$text" >"$aside" && chmod "$mode" "$aside" && mv -f "$aside" "$path"; }; then
+    [[ -z $aside ]] || rm -f "$aside"
+    fail "$path could not be written" "the line above says why; is the disk full? (df -h $(dirname "$path")). Then run \`up\` again"
+  fi
 }
 
 # check_text PATH TEXT: a difference unless the file is that text.

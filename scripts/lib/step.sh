@@ -17,6 +17,8 @@ STEP=""
 REBOOT_REQUESTED=""
 REPORTED=""
 FAILED_COMMAND=""
+# Process and start time of each step that is at work.
+AT_WORK=/run/proxmox-gpu-stack/steps
 
 # say TEXT…: one line of progress for a person.
 say() {
@@ -123,8 +125,37 @@ run_facts() {
   ! declare -F step_facts >/dev/null || step_facts
 }
 
+# started PID: when that process was started; nothing when it is gone.
+started() {
+  local -a stat
+  read -r -a stat 2>/dev/null <"/proc/$1/stat" && printf '%s' "${stat[21]}"
+}
+
+# A run whose connection was lost goes on to its end; two at once would be in each other's way.
+wait_for_earlier_run() {
+  local pid since
+  [[ -e $AT_WORK/$STEP ]] || return 0
+  read -r pid since <"$AT_WORK/$STEP" || return 0
+  [[ $(started "$pid") == "$since" ]] || return 0
+  say "an earlier run of $STEP is still at work on $(machine_name) (process $pid): waiting for its end"
+  while [[ $(started "$pid") == "$since" ]]; do sleep 0.5; done
+}
+
+# A lost connection closes both outputs, and the next word would end the step where it is: perhaps between stopping
+# something and starting it again. What is said from now on goes through processes that then take it to nowhere.
+outlive_connection() {
+  local out err
+  install -d -m 755 "$AT_WORK"
+  printf '%s %s\n' "$BASHPID" "$(started "$BASHPID")" >"$AT_WORK/$STEP"
+  # Pulumi's own words for a lost connection name neither machine nor way on.
+  say "step $STEP is at work on $(machine_name); if the connection is lost, run \`up\` again"
+  exec {out}>&1 {err}>&2
+  exec > >(cat >&"$out" || cat >/dev/null) 2> >(cat >&"$err" || cat >/dev/null) {out}>&- {err}>&-
+}
+
 apply_mode() {
   local difference
+  wait_for_earlier_run
   run_check
   if ((${#DIFFERENCES[@]} == 0)); then
     run_facts
@@ -134,6 +165,7 @@ apply_mode() {
   for difference in "${DIFFERENCES[@]}"; do
     say "to do: $difference"
   done
+  outlive_connection
   step_apply
   if [[ -z $REBOOT_REQUESTED ]]; then
     run_check
@@ -182,6 +214,8 @@ step_main() {
       print_result false
       ;;
     remove)
+      wait_for_earlier_run
+      outlive_connection
       step_remove
       print_result true
       ;;

@@ -48,6 +48,8 @@ export class Sandbox {
       ...libraries.map((name) => scriptText(`lib/${name}.sh`)),
       // The frame sets a fixed PATH, as on a machine; the stand-ins go in front of it here.
       `export() { builtin export "$@"; PATH=${this.bin}:$PATH; }`,
+      // What is at work is noted in a folder that only root may write.
+      `AT_WORK=${this.path("at-work")}`,
       script,
       'step_main "$@" </dev/null',
     ].join("\n");

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 
 import { Sandbox } from "./bash";
 
@@ -102,5 +102,51 @@ describe("the frame of a step", () => {
       "step_check() { cat; }\nstep_apply() { :; }\nstep_facts() { fact end reached; }",
     );
     expect(result.json).toEqual({ changed: false, end: "reached" });
+  });
+
+  it("goes on to its end when nobody listens any more, as after a lost connection", () => {
+    const file = sandbox.path("kept");
+    // What the step talks to ends with the first line of its work.
+    const result = sandbox.step(
+      ["step", "files"],
+      `${keeper(file)}
+step_apply() { say one; sleep 0.2; say two; echo three; sleep 0.2; say four; put_text ${file} 640 "wanted
+"; }
+exec > >(head -n 1 >/dev/null) 2> >(head -n 3 >/dev/null)`,
+    );
+    expect(result.status).toBe(0);
+    expect(readFileSync(file, "utf8")).toBe("wanted\n");
+  });
+
+  it("waits for an earlier run of it that is still at work, and finds what that one made", () => {
+    const file = sandbox.path("kept");
+    const result = sandbox.step(
+      ["step", "files"],
+      `${keeper(file)}
+mkdir -p "$AT_WORK"
+{ sleep 0.7; printf 'wanted\\n' >${file}; } &
+printf '%s %s\\n' "$!" "$(started "$!")" >"$AT_WORK/test-step"`,
+    );
+    expect(result.stderr).toMatch(/an earlier run of test-step is still at work on .*waiting for its end/);
+    expect(result.json.changed).toBe(false);
+  });
+
+  it("does not wait for a process that has the number of an earlier run which is gone", () => {
+    const file = sandbox.path("kept");
+    const result = sandbox.step(
+      ["step", "files"],
+      `${keeper(file)}\nmkdir -p "$AT_WORK"\nprintf '%s 1\\n' "$$" >"$AT_WORK/test-step"`,
+    );
+    expect(result.stderr).not.toContain("earlier run");
+    expect(result.json.changed).toBe(true);
+  });
+
+  it("leaves nothing beside a file that cannot be written, and names it", () => {
+    sandbox.command("chmod", "echo 'no room' >&2; exit 1");
+    const file = sandbox.path("kept");
+    const result = sandbox.step(["step", "files"], keeper(file));
+    expect(result.status).toBe(1);
+    expect(result.stderr).toContain(`cause: ${file} could not be written`);
+    expect(readdirSync(sandbox.folder).filter((name) => name.startsWith("kept"))).toEqual([]);
   });
 });

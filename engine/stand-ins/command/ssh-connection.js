@@ -81,6 +81,8 @@ function tcpConnection(host, port, seconds) {
     socket.on("connect", () => {
       socket.setTimeout(0);
       socket.removeAllListeners("error").removeAllListeners("timeout");
+      // As Go's dialler: a peer that lost its power is noticed when it is back, at the latest.
+      socket.setKeepAlive(true, 15_000);
       resolve(socket);
     });
   });
