@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 
 const ROOT = join(__dirname, "../../..");
 
@@ -21,6 +21,10 @@ export interface Run {
   readonly stdout: string;
   readonly stderr: string;
 }
+
+/** The folders of PATH; without the lab's engine, which is there in a shell that has sourced engine/env.sh. */
+const pathWithoutPulumi = (): string[] =>
+  (process.env.PATH ?? "").split(delimiter).filter((folder) => !existsSync(join(folder, "pulumi")));
 
 /** A copy of what engine/install needs, with a home, a cache and a PATH of its own. */
 export class Checkout {
@@ -70,7 +74,7 @@ export class Checkout {
       detached: true,
       env: {
         HOME: this.path("home"),
-        PATH: `${this.path("bin")}:${process.env.PATH ?? ""}`,
+        PATH: [this.path("bin"), ...pathWithoutPulumi()].join(delimiter),
         PROXMOX_GPU_STACK_CACHE: this.path("cache"),
         FAKE_GO_FOLDER: this.folder,
       },
