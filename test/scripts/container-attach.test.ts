@@ -64,7 +64,7 @@ function attach(access: "rw" | "ro" = "rw", cards = "") {
     "address=192.0.2.129/24",
   ];
   const prelude = `declare -A SECRETS=() FILES=([guard]=guard)
-install() { :; }`;
+install() { [[ $1 != -d ]] || mkdir -p "\${@: -1}"; }`;
   return host.step(["step", "files", "container-locks"], script, args, prelude);
 }
 
