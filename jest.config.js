@@ -1,4 +1,5 @@
-// Two projects: "unit" needs nothing but Node; "lab" drives the embedded lab and the real engine.
+// Three projects: "unit" needs nothing but Node; "lab" drives the embedded lab and the real engine; "faults" does too, for longer
+// (test/faults/run).
 const common = {
   // Not in the run's temporary folder: it would be cold each time.
   cacheDirectory: "<rootDir>/node_modules/.cache/jest",
@@ -22,12 +23,17 @@ module.exports = {
       ...common,
       displayName: "unit",
       testMatch: ["<rootDir>/test/**/*.test.ts"],
-      testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/lab/"],
+      testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/lab/", "<rootDir>/test/faults/"],
     },
     {
       ...common,
       displayName: "lab",
       testMatch: ["<rootDir>/test/lab/**/*.test.ts"],
+    },
+    {
+      ...common,
+      displayName: "faults",
+      testMatch: ["<rootDir>/test/faults/**/*.test.ts"],
     },
   ],
 };

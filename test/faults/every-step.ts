@@ -1,0 +1,72 @@
+import type { LabStack } from "../lab/stack/lab-stack";
+import type { Keeps, Said } from "./case-name";
+import type { FaultCase } from "./fault-case";
+import { cancel } from "./watched-up";
+import { acceptConnections, cutConnections, losePower, reboot, refuseConnections } from "./strikes";
+
+/** Something that makes the steps of one component work, and how one knows that they do. */
+export interface Work {
+  readonly step: string;
+  readonly machine: "pve1" | "ml";
+  /** Edits the stack, and makes the work slow enough to be met in its middle. */
+  readonly change: (lab: LabStack) => unknown;
+  readonly atWork: RegExp;
+  /** Makes the work fast again. */
+  readonly mend?: (lab: LabStack) => unknown;
+  /** What becomes of the service in each fault; a fault that is not here is not tried. */
+  readonly keeps: Readonly<Partial<Record<StepFault, Keeps>>>;
+  /** The step that follows, for `connection refused after`. */
+  readonly following?: string;
+}
+
+export type StepFault =
+  | "connection refused before"
+  | "connection cut during"
+  | "connection refused after"
+  | "host rebooted during"
+  | "power lost during"
+  | "pulumi killed -9 during";
+
+/** Of a session that ends with its connection, and of one that a host on its way down ends in order. */
+const CUT = ["remote command exited without exit status or exit signal", "Process exited with status"];
+const CUT_NEXT = "if the connection is lost, run `up` again";
+
+/** Pulumi's own words, at the next `up`. */
+export const LOCKED: Said = {
+  machine: "the stack is currently locked by 1 lock(s)",
+  cause: "created by root@",
+  next: "delete the lock file with `pulumi cancel`",
+};
+
+/** The cases of one component in the table: every fault that its work names. */
+export function everyStep(work: Work): FaultCase[] {
+  const cut: Said = { machine: work.machine, step: work.step, cause: CUT, next: CUT_NEXT };
+  const refused = (step: string): Said => ({ machine: "{host}:22", step, cause: "connection refused" });
+  const during = { change: work.change, moment: work.atWork, mend: work.mend };
+  const cases: Record<StepFault, Omit<FaultCase, "fault" | "keeps">> = {
+    "connection refused before": {
+      change: work.change,
+      strike: refuseConnections,
+      reach: acceptConnections,
+      mend: work.mend,
+      says: refused(work.step),
+    },
+    "connection cut during": { ...during, strike: cutConnections, says: cut },
+    "connection refused after": {
+      ...during,
+      strike: refuseConnections,
+      reach: acceptConnections,
+      says: refused(work.following ?? ""),
+    },
+    "host rebooted during": { ...during, strike: reboot, says: cut },
+    "power lost during": { ...during, strike: losePower, says: cut },
+    "pulumi killed -9 during": {
+      ...during,
+      strike: (_lab, up) => up?.kill(),
+      again: true,
+      says: LOCKED,
+      before: cancel,
+    },
+  };
+  return Object.entries(work.keeps).map(([fault, keeps]) => ({ fault, keeps, ...cases[fault as StepFault] }));
+}

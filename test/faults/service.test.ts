@@ -1,0 +1,93 @@
+import type { LabStack } from "../lab/stack/lab-stack";
+import { everyStep } from "./every-step";
+import type { Said } from "./case-name";
+import { faults, useFaultLab, type FaultCase } from "./fault-case";
+import { changeService } from "./fault-lab";
+import { behave, fillDisk, freeDisk } from "./strikes";
+
+useFaultLab();
+
+const AGAIN = "it answers again by itself";
+const OLD = "the old version answers again by itself";
+
+faults("every step", "service", [
+  ...everyStep({
+    step: "qwen-service",
+    machine: "ml",
+    change: (lab) => {
+      // A start that takes long enough to be met in its middle.
+      behave(lab, { loadSeconds: 6 });
+      changeService(lab);
+    },
+    atWork: /waiting for sglang-qwen\.service to pass/,
+    mend: behave,
+    keeps: {
+      "connection refused before": "the same process goes on",
+      "connection cut during": AGAIN,
+      "host rebooted during": AGAIN,
+      "power lost during": AGAIN,
+      "pulumi killed -9 during": AGAIN,
+    },
+  }),
+  {
+    fault: "disk full",
+    change: changeService,
+    strike: (lab) => {
+      fillDisk(lab, "pct exec 129 -- bash -c", "/etc/systemd/system");
+    },
+    mend: (lab) => {
+      freeDisk(lab, "pct exec 129 -- bash -c", "/etc/systemd/system");
+    },
+    says: {
+      machine: "ml",
+      step: "qwen-service",
+      cause: "No space left on device",
+      next: "is the disk full? (df -h /etc/systemd/system). Then run `up` again",
+    },
+    keeps: "the same process goes on",
+  },
+]);
+
+const GATE = "sglang-qwen.service does not pass its health gate";
+const ROLLED_BACK = "the last good version serves again; correct the stack and run `up`";
+
+/** A version that is started and does not pass its gate. */
+function bad(fault: string, how: object, cause: string): FaultCase {
+  return {
+    fault,
+    change: changeService,
+    strike: (lab) => {
+      misbehave(lab, how);
+    },
+    mend: behave,
+    says: { ...rolledBack, cause },
+    keeps: OLD,
+  };
+}
+
+const rolledBack: Said = { machine: "ml", step: "qwen-service", cause: GATE, next: ROLLED_BACK };
+
+/** Only the new version misbehaves: the one that is declared now. */
+function misbehave(lab: LabStack, how: object): void {
+  let requests: unknown;
+  lab.edit((file) => {
+    requests = (file.services?.qwen as Record<string, unknown>).maxRunningRequests;
+  });
+  behave(lab, { when: { max_running_requests: requests }, ...how });
+}
+
+faults("single", "service", [
+  bad("the new version answers in loops", { text: "loop-sentence" }, GATE),
+  bad("the new version answers word salad", { text: "random-words" }, GATE),
+  bad("the new version answers nothing", { text: "both-null" }, GATE),
+  bad("the new version answers wrongly", { text: "wrong" }, GATE),
+  bad("the new version's answers are numbers gone wrong (NaN)", { text: "nan" }, GATE),
+  bad("the new version crashes at its start", { start: "crash" }, GATE),
+  bad("the new version's scheduler dies right after the start", { crashAfterSeconds: 0 }, GATE),
+  bad("the new version stays unhealthy (503)", { health: 503 }, GATE),
+  bad(
+    "the new version runs with another value than declared",
+    { serverInfo: { attention_backend: "fa3" } },
+    "attention_backend",
+  ),
+]);

@@ -1,0 +1,80 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { LabStack } from "../lab/stack/lab-stack";
+
+/** A command on the host without SSH, as from its console. */
+export function onConsole(lab: LabStack, command: string): void {
+  const init = readFileSync(join(lab.folder, "run/hosts/pve1/init.pid"), "utf8").trim();
+  const result = spawnSync("nsenter", ["--target", init, "--all", "bash", "-c", command], {
+    encoding: "utf8",
+  });
+  if (result.status !== 0) throw new Error(`${command}\n${result.stderr}`);
+}
+
+/** Nobody can log in any more; sessions that are there go on. */
+export function refuseConnections(lab: LabStack): void {
+  onConsole(lab, "systemctl stop ssh");
+}
+
+export function acceptConnections(lab: LabStack): void {
+  onConsole(lab, "systemctl start ssh");
+}
+
+/** Ends every session. */
+export function cutConnections(lab: LabStack): void {
+  onConsole(lab, "systemctl stop ssh; pkill -9 -x sshd; systemctl start ssh");
+}
+
+export function reboot(lab: LabStack): void {
+  lab.lab("reboot", "pve1");
+}
+
+export function losePower(lab: LabStack): void {
+  lab.lab("kill", "pve1");
+  lab.lab("start", "pve1");
+}
+
+/** Tells the server in the container how to behave; nothing for well. */
+export function behave(lab: LabStack, how?: object): void {
+  lab.onHost(
+    how === undefined
+      ? "pct exec 129 -- rm -f /etc/lab/sglang.json"
+      : `echo '${JSON.stringify(how)}' >/tmp/sglang.json && pct exec 129 -- mkdir -p /etc/lab && pct push 129 /tmp/sglang.json /etc/lab/sglang.json --perms 644`,
+  );
+}
+
+/** What the model hub does wrong from now on; nothing for a hub without faults. */
+export function hub(lab: LabStack, ...rules: object[]): void {
+  writeFileSync(join(lab.folder, "hub-faults.json"), JSON.stringify(rules));
+}
+
+/** What the API of Proxmox VE does wrong from now on; nothing for an API without faults. */
+export function api(lab: LabStack, ...rules: object[]): void {
+  lab.onHost(`echo '${JSON.stringify(rules)}' >/etc/lab/api-faults.json`);
+}
+
+/** Ends a service of the lab, on which the network's address then refuses connections. */
+export function stopService(
+  lab: LabStack,
+  service: "apt-relay" | "package-index" | "model-hub" | "file-server",
+): void {
+  process.kill(Number(readFileSync(join(lab.folder, "run/services", `${service}.pid`), "utf8")), "SIGKILL");
+}
+
+export function startServices(lab: LabStack): void {
+  lab.lab("up");
+}
+
+/** Puts a full disk in the place of a folder, with what is in it. `where` is a command that runs a shell there. */
+export function fillDisk(lab: LabStack, where: "bash -c" | "pct exec 129 -- bash -c", folder: string): void {
+  const script = `mkdir -p ${folder} && cp -a ${folder} /tmp/kept && mount -t tmpfs -o size=8m tmpfs ${folder} && cp -a /tmp/kept/. ${folder}/ && rm -r /tmp/kept && { dd if=/dev/zero of=${folder}/.filler bs=64k 2>/dev/null; true; }`;
+  lab.onHost(`${where} "${script}"`);
+}
+
+/** What was written to the full disk meanwhile stays. */
+export function freeDisk(lab: LabStack, where: Parameters<typeof fillDisk>[1], folder: string): void {
+  const script = `rm ${folder}/.filler && cp -a ${folder} /tmp/kept && umount ${folder} && cp -a /tmp/kept/. ${folder}/ && rm -r /tmp/kept`;
+  lab.onHost(`${where} "${script}"`);
+}
