@@ -144,7 +144,7 @@ async function run(): Promise<void> {
       ((1000 * (value(more) - value(less))) / (size - fewer)).toFixed(0);
     return `${fewer}–${size}: ${each(cpu)} ms of processor time (${each((of) => of.seconds)} ms)`;
   });
-  process.stdout.write(`For each further container: ${steps.join("; ")}.\n\n`);
+  if (steps.length > 0) process.stdout.write(`For each further container: ${steps.join("; ")}.\n\n`);
 }
 
 run()

@@ -24,7 +24,6 @@ export interface Observed {
 export type Program = "engine" | "program" | "providers" | "other";
 
 interface Seen {
-  readonly parent: number;
   readonly command: string;
   readonly cpu: number;
   readonly peakMiB: number;
@@ -34,17 +33,27 @@ interface Seen {
 function look(pid: number): Seen | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // After the name, which may hold blanks: state, parent, …; user and system time are the 12th and 13th.
+    // After the name, which may hold blanks; user and system time are the 12th and 13th then.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const peak = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? "0";
     return {
-      parent: Number(fields[1]),
       command: readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " "),
       cpu: (Number(fields[11]) + Number(fields[12])) / TICKS,
       peakMiB: Number(peak) / 1024,
     };
   } catch {
     return undefined;
+  }
+}
+
+/** What the threads of a process have started and not collected yet. */
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+    );
+  } catch {
+    return [];
   }
 }
 
@@ -62,14 +71,12 @@ class Watch {
   constructor(private readonly root: number) {}
 
   private round(): void {
-    const now = new Map<number, Seen>();
-    for (const name of readdirSync("/proc")) {
-      const found = /^\d+$/.test(name) ? look(Number(name)) : undefined;
-      if (found) now.set(Number(name), found);
+    const wanted = [this.root];
+    for (let pid = wanted.pop(); pid !== undefined; pid = wanted.pop()) {
+      const found = look(pid);
+      if (found) this.keep(pid, found);
+      wanted.push(...childrenOf(pid));
     }
-    const isOurs = (pid: number): boolean =>
-      pid === this.root || (now.has(pid) && isOurs(now.get(pid)?.parent ?? 0));
-    for (const [pid, found] of now) if (isOurs(pid)) this.keep(pid, found);
   }
 
   /** One that has ended and is not collected yet has its time only: no command, no memory. */
