@@ -1,7 +1,7 @@
 /**
  * Stacks of many containers, deployed to a lab's host as far as this machine carries them. README.md says what the columns are.
  *
- * BENCH_SIZES (default 1,10,40) are the numbers of containers. The host's disk is a folder (LAB_DISKS, default
+ * BENCH_SIZES (default 1,10,25) are the numbers of containers. The host's disk is a folder (LAB_DISKS, default
  * /var/tmp/proxmox-gpu-stack-bench), about 0.3 GB for each.
  *
  *   node -r ./cli/typescript.js bench/load.ts     prints Markdown; progress is on standard error
@@ -16,7 +16,7 @@ import { table } from "./hyperfine";
 import { observe, type Observed } from "./processes";
 import { newestProcess, TrafficRecorder, type Traffic } from "./traffic";
 
-const SIZES = (process.env.BENCH_SIZES ?? "1,10,40").split(",").map(Number);
+const SIZES = (process.env.BENCH_SIZES ?? "1,10,25").split(",").map(Number);
 
 /** Below this, in GiB, no more is asked of the machine. */
 const MEMORY_FLOOR = 4;
