@@ -63,8 +63,9 @@ export function stopService(
   process.kill(Number(readFileSync(join(lab.folder, "run/services", `${service}.pid`), "utf8")), "SIGKILL");
 }
 
+/** Starts again what was ended. The lab also tells of units of the host that have failed: those of the fault. */
 export function startServices(lab: LabStack): void {
-  lab.lab("up");
+  lab.tryLab("up");
 }
 
 /** Puts a full disk in the place of a folder, with what is in it. `where` is a command that runs a shell there. */
