@@ -43,8 +43,11 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 const unique = (values: readonly string[]) => [...new Set(values)];
 
 /** The table of components and faults: what became of each pair. */
-function matrix(rows: readonly Row[], notApplicable: readonly NotApplicable[]): string {
+function matrix(rows: readonly Row[], allNotApplicable: readonly NotApplicable[]): string {
   const steps = rows.filter(({ everyStep }) => everyStep);
+  const notApplicable = allNotApplicable.filter((cell) =>
+    steps.some(({ component }) => component === cell.component),
+  );
   const faults = unique(steps.map(({ fault }) => fault));
   const components = unique(steps.map(({ component }) => component));
   const state = (component: string, fault: string) => {
