@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 SHELL_FILES = $(shell git ls-files --cached --others --exclude-standard | xargs -r awk 'FNR == 1 && /^\#!.*(bash|\/sh)/ { print FILENAME } { nextfile }'; git ls-files --cached --others --exclude-standard 'scripts/*.sh' 'lab/*.sh' 'engine/*.sh')
 
-.PHONY: help packages up down lab shell test lint format lint-shell format-shell engine clean-cache check-patches
+.PHONY: help packages up down lab shell test lint format lint-shell format-shell engine clean-cache check-patches faults
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ format-shell:
 
 packages:
 	@scripts/install-packages
+
+faults: packages engine ## makes faults happen to a deployed stack (about an hour); writes docs/reliability.md
+	@test/faults/run
 
 check-patches: ## tries the patches of kernel recipes on SOURCE=ARCHIVE
 	@scripts/check-patches "$(SOURCE)"
