@@ -1,9 +1,12 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import type { LabStack } from "../lab/stack/lab-stack";
 import { everyStep, LOCKED } from "./every-step";
 import type { Keeps, Said } from "./case-name";
 import { faults, useFaultLab, type FaultCase } from "./fault-case";
 import { changeService } from "./fault-lab";
-import { api } from "./strikes";
+import { api, reboot } from "./strikes";
 
 const SAME: Keeps = "the same process goes on";
 const AGAIN: Keeps = "it answers again by itself";
@@ -84,6 +87,37 @@ faults("single", "container", [
     keeps: "not before the next up: somebody stopped it",
     before: (lab) => lab.onHost("pct start 129"),
   },
+  {
+    fault: "a card is gone after a reboot",
+    change: changeMounts,
+    strike: (lab) => {
+      lab.lab("inventory", "pve1", "1x-a6000");
+      // The lab tells that the unit which looks for cards has failed.
+      lab.tryLab("reboot", "pve1");
+    },
+    mend: (lab) => {
+      lab.lab("inventory", "pve1", "2x-a6000");
+      reboot(lab);
+    },
+    says: attach("container 129 cannot get its GPUs", "see the line above"),
+    keeps: "not before the next up: a server on fewer cards than declared is not started",
+  },
+  {
+    fault: "its cards have other minor numbers after a reboot",
+    change: changeMounts,
+    strike: (lab) => {
+      lab.lab("inventory", "pve1", "2x-a6000-swapped-minors");
+      reboot(lab);
+      lab.untilHealthy();
+    },
+    mend: (lab) => {
+      lab.lab("inventory", "pve1", "2x-a6000");
+      reboot(lab);
+      lab.untilHealthy();
+    },
+    says: "nothing: the up goes through",
+    keeps: AGAIN,
+  },
 ]);
 
 let memory = 4;
@@ -134,6 +168,11 @@ faults("single", "API of Proxmox VE", [
     [{ ...onChange, status: 401, message: "permission denied - invalid PVE ticket", times: 9 }],
     "received an HTTP 401 response - Reason: ",
   ),
+  refusedBy(
+    "it closes the connection",
+    [{ ...onChange, close: true, times: 9 }],
+    "failed to perform HTTP PUT request (path: nodes/pve1/lxc/129/config) - Reason: ",
+  ),
   {
     ...refusedBy(
       "a task ends with warnings",
@@ -145,6 +184,34 @@ faults("single", "API of Proxmox VE", [
   },
 ]);
 
+const PROVIDER = "pulumi:providers:proxmoxve::proxmox";
+
+/** As docs/how-to/adopt-a-container.md has it: the container alone is imported, every step then looks for itself. */
+function importContainer(lab: LabStack): void {
+  const file = join(lab.folder, "import.json");
+  const resources = [
+    { type: "proxmox-gpu-stack:index:GpuContainer", name: "ml", component: true },
+    {
+      type: "proxmoxve:index/containerLegacy:ContainerLegacy",
+      name: "ml-container",
+      id: "pve1/129",
+      parent: "ml",
+      provider: "proxmox",
+    },
+  ];
+  const nameTable = { proxmox: `urn:pulumi:test::proxmox-gpu-stack::${PROVIDER}` };
+  writeFileSync(file, JSON.stringify({ nameTable, resources }));
+  const { status, output } = lab.pulumi(
+    "import",
+    "--file",
+    file,
+    "--yes",
+    "--skip-preview",
+    "--generate-code=false",
+  );
+  if (status !== 0) throw new Error(output);
+}
+
 faults("single", "engine", [
   {
     fault: "two ups at the same time",
@@ -155,5 +222,43 @@ faults("single", "engine", [
     strike: (lab) => lab.pulumi("up", "--yes", "--skip-preview"),
     says: { ...LOCKED, next: "wait for the other process(es) to end" },
     keeps: AGAIN,
+  },
+  {
+    fault: "the host is another one than the stack knows (host key)",
+    change: (lab) => {
+      changeService(lab);
+    },
+    strike: (lab) =>
+      lab.edit((file) => {
+        Object.assign(file.host ?? {}, {
+          hostKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        });
+      }),
+    mend: (lab) => {
+      const key = lab.onHost("cut -d' ' -f1,2 /etc/ssh/ssh_host_ed25519_key.pub");
+      lab.edit((file) => {
+        Object.assign(file.host ?? {}, { hostKey: key });
+      });
+    },
+    says: { machine: "driver-kernel", cause: "host key mismatch" },
+    keeps: SAME,
+  },
+  {
+    fault: "the state is lost",
+    change: (lab) => {
+      lab.forget();
+      ml(lab, (container) => {
+        container.adopt = true;
+      });
+      lab.pulumi("up", "--yes", "--skip-preview", "--target", `**${PROVIDER}`);
+    },
+    strike: (lab) => importContainer(lab),
+    mend: (lab) => {
+      ml(lab, (container) => {
+        delete container.adopt;
+      });
+    },
+    says: "nothing: the up goes through",
+    keeps: SAME,
   },
 ]);

@@ -15,6 +15,8 @@ export interface Work {
   readonly mend?: (lab: LabStack) => unknown;
   /** What becomes of the service in each fault; a fault that is not here is not tried. */
   readonly keeps: Readonly<Partial<Record<StepFault, Keeps>>>;
+  /** The step before it, where that one has something to do too and is refused first. */
+  readonly preceding?: string;
   /** The step that follows, for `connection refused after`. */
   readonly following?: string;
 }
@@ -49,7 +51,7 @@ export function everyStep(work: Work): FaultCase[] {
       strike: refuseConnections,
       reach: acceptConnections,
       mend: work.mend,
-      says: refused(work.step),
+      says: refused(work.preceding ?? work.step),
     },
     "connection cut during": { ...during, strike: cutConnections, says: cut },
     "connection refused after": {

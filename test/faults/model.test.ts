@@ -2,7 +2,7 @@ import type { LabStack } from "../lab/stack/lab-stack";
 import { everyStep } from "./every-step";
 import type { Keeps } from "./case-name";
 import { faults, useFaultLab, type FaultCase } from "./fault-case";
-import { hub } from "./strikes";
+import { hub, startServices, stopService } from "./strikes";
 
 const SAME: Keeps = "the same process goes on";
 const OLD: Keeps = "the old version answers again by itself";
@@ -118,6 +118,13 @@ faults("single", "model", [
     "recorded for this revision is",
     "Find out why; another `endpoint` may have the recorded file",
   ),
+  {
+    ...bad("the hub is gone", {}, "refused", "run `up` again"),
+    strike: (lab) => {
+      stopService(lab, "model-hub");
+    },
+    mend: startServices,
+  },
   passes("the hub closes the connection in the middle of a file, once", {
     kind: "short",
     path: `^/lfs/.*${first}`,

@@ -27,13 +27,16 @@ export function cutConnections(lab: LabStack): void {
   onConsole(lab, "systemctl stop ssh; pkill -9 -x sshd; systemctl start ssh");
 }
 
+/** The lab fails when units of the host have failed after it; those may be the fault's. */
 export function reboot(lab: LabStack): void {
-  lab.lab("reboot", "pve1");
+  lab.tryLab("reboot", "pve1");
+  lab.onHost("true");
 }
 
 export function losePower(lab: LabStack): void {
   lab.lab("kill", "pve1");
-  lab.lab("start", "pve1");
+  lab.tryLab("start", "pve1");
+  lab.onHost("true");
 }
 
 /** Tells the server in the container how to behave; nothing for well. */

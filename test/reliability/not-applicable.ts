@@ -37,4 +37,9 @@ export const NOT_APPLICABLE: readonly NotApplicable[] = [
     fault: "connection refused after",
     reason: "with only the libraries gone, no step that follows has anything to do",
   },
+  {
+    component: "container's driver libraries",
+    fault: "host rebooted during",
+    reason: "the step is over before an orderly shutdown reaches it",
+  },
 ];
