@@ -25,12 +25,16 @@ read_configuration() {
 }
 
 option() {
-  sed -n "s/^$1: //p" <<<"$CURRENT"
+  local line
+  while IFS= read -r line; do
+    [[ $line != "$1: "* ]] || printf '%s\n' "${line#*: }"
+  done <<<"$CURRENT"
 }
 
+# LXC's own word; one that was never started is unknown to it.
 running() {
-  STATUS=$(pct status "$(id)")
-  [[ $STATUS == "status: running" ]]
+  STATUS=$(lxc-info --name "$(id)" --state --no-humanize 2>/dev/null) || STATUS=STOPPED
+  [[ $STATUS == RUNNING ]]
 }
 
 # Names of the declared cards, one a line.
@@ -183,7 +187,8 @@ look_inside() {
 
 # change VERB WORD…: `pct VERB ID WORD…`
 change() {
-  when_unlocked "$(id)" pct "$1" "$(id)" "${@:2}"
+  when_unlocked "$(id)" pct "$1" "$(id)" "${@:2}" ||
+    fail "\`pct $1\` of container $(id) was refused" "the line above says why; run \`up\` again when that is gone"
 }
 
 set_mounts() {
@@ -251,18 +256,19 @@ step_apply() {
     say "stopping container $(id): its devices, mounts or features change"
     change shutdown --timeout 120 --forceStop 1
   fi
-  has_nesting || change set --features "$(features_with_nesting)"
-  ! mounts_differ || set_mounts
+  # First: where a card is gone, Proxmox VE refuses every other change with the device's number alone.
   if [[ -x $TOOL ]]; then
     when_unlocked "$(id)" "$TOOL" attach "$(id)" || fail "container $(id) cannot get its GPUs" "see the line above"
   fi
+  has_nesting || change set --features "$(features_with_nesting)"
+  ! mounts_differ || set_mounts
   say "starting container $(id)"
-  change start || running || fail "container $(id) does not start" "see: journalctl -b -u pve-container@$(id)"
+  when_unlocked "$(id)" pct start "$(id)" || running || fail "container $(id) does not start" "see: journalctl -b -u pve-container@$(id)"
   wait_for_systemd
 }
 
 step_facts() {
   fact id "$(id)"
-  fact status "${STATUS#status: }"
+  fact status "${STATUS,,}"
   fact address "$(option net0 | sed -n 's/.*,ip=\([^,/]*\).*/\1/p')"
 }

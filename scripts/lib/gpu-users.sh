@@ -79,7 +79,8 @@ stop_our_gpu_users() {
     say "stopping the services of container $id, then the container: they use the driver that is replaced"
     pct exec "$id" --keep-env 0 -- systemctl stop 'sglang-*' </dev/null ||
       say "container $id: its services did not stop by themselves"
-    when_unlocked "$id" pct shutdown "$id" --timeout 120 --forceStop 1
+    when_unlocked "$id" pct shutdown "$id" --timeout 120 --forceStop 1 ||
+      fail "container $id, which uses the driver that is replaced, does not stop" "the line above says why; then run \`up\` again"
     STOPPED+=("$id")
   done < <(our_gpu_containers)
 }

@@ -78,7 +78,7 @@ json_string() {
   text=${text//$'\t'/\\t}
   text=${text//$'\r'/\\r}
   # Other control characters have no place in what steps report.
-  text=$(printf '%s' "$text" | tr -d '\000-\010\013\014\016-\037')
+  text=${text//[$'\001'-$'\037']/}
   printf '"%s"' "$text"
 }
 
