@@ -86,6 +86,8 @@ const NOT_THE_PROVIDERS = [
   "features",
   // The attach step starts it when its devices are there; the provider would stop it.
   "started",
+  // Never said: the provider would send its defaults to an imported container, and restart it for them.
+  "console",
   // A stack file does not say them, an adopted container may have them: the provider would take them away, and restart the
   // container for those of the network.
   "cpu.limit",

@@ -197,6 +197,7 @@ describe("a container", () => {
         "devicePassthroughs",
         "features",
         "started",
+        "console",
         "cpu.limit",
         "cpu.units",
         "networkInterfaces[0].firewall",
