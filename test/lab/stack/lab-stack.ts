@@ -87,7 +87,7 @@ export class LabStack {
   /** Throws the state away: the next `up` meets a host of which it knows nothing. */
   forget(): void {
     this.must("bash", ["-c", ". engine/env.sh && pulumi stack rm test --force --yes --preserve-config"]);
-    this.must("bash", ["-c", ". engine/env.sh && pulumi stack init test --non-interactive"]);
+    initStack("test", this.folder, this.environment);
   }
 
   /** Back to Pulumi.lab.yaml as it is in the repository, on this lab's addresses. */
