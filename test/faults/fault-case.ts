@@ -24,8 +24,6 @@ export interface FaultCase {
   /** What a person does before the next `up`, in the words of the message, and options of that `up`. */
   readonly before?: (lab: LabStack) => unknown;
   readonly options?: readonly string[];
-  /** Where the fault itself destroys the container's disk. */
-  readonly takesContainer?: true;
 }
 
 let lab: LabStack | undefined;
@@ -76,7 +74,7 @@ async function expectFault(stack: LabStack, one: FaultCase): Promise<void> {
     await mend();
     await one.before?.(stack);
     await expectConverged(stack, one.options);
-    expect(look(stack, one.takesContainer).owned).toBe(one.takesContainer ? `case ${number}` : before.owned);
+    expect(look(stack).owned).toBe(before.owned);
   } catch (error) {
     if (!reached) await reach();
     if (!mended) await mend();
@@ -123,11 +121,11 @@ function expectSaid(stack: LabStack, says: FaultCase["says"], status: number | n
   if (missing.length > 0) throw new Error(`the up does not say ${missing.join(" and ")}:\n${output}`);
 }
 
-async function expectKeeps(stack: LabStack, { keeps, takesContainer }: FaultCase, before: Sight) {
+async function expectKeeps(stack: LabStack, { keeps }: FaultCase, before: Sight) {
   if (keeps.startsWith("not before")) return;
   stack.untilHealthy();
   await answersRight(stack);
-  const now = look(stack, takesContainer);
+  const now = look(stack);
   expect(now.owned).toBe(before.owned);
   if (keeps === "the same process goes on") expect(now.pid).toBe(before.pid);
   if (keeps === "the old version answers again by itself") expect(now.version).toBe(before.version);
