@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import type { ToolkitPlan } from "../plan/toolkit-steps";
-import { RemoteStep, type StepContext } from "./remote-step";
+import { type ContainerOfSteps, RemoteStep, type StepContext } from "./remote-step";
 import { componentToken } from "./token";
 
 export interface CudaToolkitArgs {
@@ -11,7 +11,7 @@ export interface CudaToolkitArgs {
   /** What must be done first. */
   readonly after: readonly pulumi.Resource[];
   /** The container goes: nothing is dialled to take the toolkit away. */
-  readonly deletedWith: pulumi.Resource;
+  readonly deletedWith: ContainerOfSteps;
 }
 
 /** The parts of one CUDA toolkit that compiling needs, in one container, beside other versions. */

@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { hostPart } from "../config/addresses";
 import type { HostConfig } from "../config/schema";
 import type { ContainerPlan } from "../plan/container-steps";
-import { RemoteStep, type StepContext } from "./remote-step";
+import { type ContainerOfSteps, RemoteStep, type StepContext } from "./remote-step";
 import { componentToken } from "./token";
 
 export interface ApiCredentials {
@@ -111,7 +111,7 @@ export class GpuContainer extends pulumi.ComponentResource {
   /** Its IPv4 address, without the prefix length. */
   public readonly address: pulumi.Output<string>;
   /** The container's own resource: what lives inside it is deleted with it. */
-  public readonly container: pulumi.Resource;
+  public readonly container: ContainerOfSteps;
   /** The last step: the container runs and CUDA works in it. */
   public readonly last: pulumi.Resource;
 

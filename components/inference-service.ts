@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import type { UnitPlan } from "../plan/unit-step";
-import { RemoteStep, type StepContext } from "./remote-step";
+import { type ContainerOfSteps, RemoteStep, type StepContext } from "./remote-step";
 import { componentToken } from "./token";
 
 export interface InferenceServiceArgs {
@@ -11,7 +11,7 @@ export interface InferenceServiceArgs {
   /** What must be done first. */
   readonly after: readonly pulumi.Resource[];
   /** The container goes: nothing is dialled to stop the service. */
-  readonly deletedWith: pulumi.Resource;
+  readonly deletedWith: ContainerOfSteps;
 }
 
 /** An SGLang server, or a router in front of some, as a systemd unit in a container, healthy or rolled back. */

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import type { WheelPlan } from "../plan/wheel-steps";
-import { RemoteStep, type StepContext } from "./remote-step";
+import { type ContainerOfSteps, RemoteStep, type StepContext } from "./remote-step";
 import { componentToken } from "./token";
 
 export interface KernelWheelArgs {
@@ -11,7 +11,7 @@ export interface KernelWheelArgs {
   /** What must be done first: the toolkit, the wheelhouse, and an earlier build of the same wheel. */
   readonly after: readonly pulumi.Resource[];
   /** The container goes: nothing is dialled to take the wheel away. */
-  readonly deletedWith: pulumi.Resource;
+  readonly deletedWith: ContainerOfSteps;
 }
 
 /** A wheel from pinned sources and our patches, built once for all containers and hosts that share a wheelhouse. */

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import type { EnvironmentPlan } from "../plan/environment-steps";
-import { RemoteStep, type StepContext } from "./remote-step";
+import { type ContainerOfSteps, RemoteStep, type StepContext } from "./remote-step";
 import { componentToken } from "./token";
 
 export interface MlEnvArgs {
@@ -11,7 +11,7 @@ export interface MlEnvArgs {
   /** What must be done first. */
   readonly after: readonly pulumi.Resource[];
   /** The container goes: nothing is dialled to take the environment away. */
-  readonly deletedWith: pulumi.Resource;
+  readonly deletedWith: ContainerOfSteps;
 }
 
 /** A Python environment from a hashed lock, built aside at a content address and switched by one rename. */

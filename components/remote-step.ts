@@ -24,10 +24,21 @@ export interface StepContext {
 /** What a step says in the last line of its standard output. */
 export type StepFacts = Readonly<Record<string, unknown>>;
 
-export type RemoteStepOptions = Pick<
+/** A container's resource, as far as steps need it. */
+export interface ContainerOfSteps extends pulumi.Resource {
+  readonly networkInterfaces: pulumi.Output<readonly { readonly macAddress?: string }[] | undefined>;
+}
+
+export interface RemoteStepOptions extends Pick<
   pulumi.ComponentResourceOptions,
-  "parent" | "dependsOn" | "deletedWith" | "aliases"
->;
+  "parent" | "dependsOn" | "aliases"
+> {
+  /**
+   * The container that the step belongs to: the step goes with it, without a word to it, and runs again in a container that
+   * was made anew.
+   */
+  readonly deletedWith?: ContainerOfSteps;
+}
 
 /**
  * The JSON object in the last line; a step that ends without one is a fault of its script. A step that was never run,
@@ -56,6 +67,21 @@ function connectionArgs({ connection }: StepContext, step: Step) {
   };
 }
 
+/**
+ * The script, with the container it is meant for in its first line: by its MAC address, which Proxmox VE makes up for each
+ * container and a restored backup keeps. So what runs in a container differs, and runs again, when that is another one.
+ */
+function inputFor(
+  container: ContainerOfSteps | undefined,
+  script: pulumi.Input<string>,
+): pulumi.Input<string> {
+  if (container === undefined) return script;
+  return pulumi.all([script, container.networkInterfaces]).apply(([text, interfaces]) => {
+    const address = interfaces?.[0]?.macAddress;
+    return address === undefined ? text : `# for the container ${address}\n${text}`;
+  });
+}
+
 /** The script with its values; a secret output as soon as a secret is among them. */
 function input(context: StepContext, step: Step): pulumi.Input<string> {
   const secrets = step.secrets.flatMap((name) => {
@@ -77,7 +103,8 @@ function input(context: StepContext, step: Step): pulumi.Input<string> {
  *
  * An update runs the script again; it is idempotent, so a change of the connection alone changes nothing on the machine.
  * There are no triggers: they would replace, and a replacement runs the old version's removal after the new version's
- * creation. A step in a container must be given `deletedWith`, so that nothing dials a container that goes.
+ * creation. A step in a container must be given `deletedWith`, so that nothing dials a container that goes and a new
+ * container is filled.
  */
 export class RemoteStep extends command.remote.Command {
   /** What the script reported: see the header of each script. */
@@ -91,7 +118,7 @@ export class RemoteStep extends command.remote.Command {
         connection: connectionArgs(context, step),
         create: stepCommand(step),
         ...(step.removable ? { delete: stepCommand(step, "remove") } : {}),
-        stdin: input(context, step),
+        stdin: inputFor(options.deletedWith, input(context, step)),
         logging: command.remote.Logging.Stderr,
         addPreviousOutputInEnv: false,
       },

@@ -133,7 +133,7 @@ check_raw_lines() {
 
 step_check() {
   read_configuration || fail "container $(id) does not exist on $(machine_name)" \
-    "it was taken away behind the stack's back: \`pulumi up --refresh\` makes it anew, then \`./stack drift STACK --repair\` fills it"
+    "it was taken away behind the stack's back: \`pulumi up --refresh\` makes it anew and fills it"
   [[ $(option lock) != create ]] || fail "container $(id) is only half made (lock: create)" \
     "if nobody is making it (pvesh get /cluster/tasks): pct unlock $(id), pct destroy $(id), then \`up\` makes it anew"
   check_identity

@@ -38,16 +38,19 @@ function exampleConfiguration(change: (config: Record<string, unknown>) => void 
   };
 }
 
-function run(options: { preview?: boolean; change?: (config: Record<string, unknown>) => void } = {}) {
+function run({
+  change,
+  ...options
+}: { preview?: boolean; macAddress?: string; change?: (config: Record<string, unknown>) => void } = {}) {
   return record(
-    exampleConfiguration(options.change),
+    exampleConfiguration(change),
     Object.keys(SECRETS),
     () => {
       jest.isolateModules(() => {
         jest.requireActual("../../index");
       });
     },
-    { stack: "example", ...(options.preview === undefined ? {} : { preview: options.preview }) },
+    { stack: "example", ...options },
   );
 }
 
@@ -166,6 +169,18 @@ describe("every step", () => {
     for (const step of inside) expect(urns).toContain(nameOf(step.deletedWith));
   });
 
+  it("of a container, and no other, differs in a container that was made anew", async () => {
+    const anew = new Map(
+      (await run({ macAddress: "BC:24:11:00:00:02" })).map(({ name, inputs }) => [name, inputs]),
+    );
+    for (const { name, inputs, deletedWith } of steps()) {
+      const again = anew.get(name);
+      expect(again?.create).toBe(inputs.create);
+      if (deletedWith === "") expect(again).toEqual(inputs);
+      else expect(again?.stdin).not.toEqual(inputs.stdin);
+    }
+  });
+
   it("that follows a reboot dials without end; the others give up", () => {
     for (const { name, inputs } of steps()) {
       expect(JSON.stringify(inputs.connection)).toContain(
@@ -269,6 +284,10 @@ describe("a service", () => {
 describe("a router", () => {
   it("waits for its environment and for the replicas of its stack", () => {
     const router = steps().find(({ name }) => name === "front-service");
-    expect(router?.dependsOn.map(nameOf).sort()).toEqual(["qwen-service", "router-env-environment"]);
+    expect(router?.dependsOn.map(nameOf).sort()).toEqual([
+      "ml-container",
+      "qwen-service",
+      "router-env-environment",
+    ]);
   });
 });

@@ -40,16 +40,17 @@ export async function record(
   raw: Readonly<Record<string, string>>,
   secretKeys: readonly string[],
   load: () => unknown,
-  options: { preview?: boolean; stack?: string } = {},
+  options: { preview?: boolean; stack?: string; macAddress?: string } = {},
 ): Promise<Registered[]> {
+  // Jest maps every stack trace to sources, and the SDK takes one for every promise.
+  delete (Error as { prepareStackTrace?: unknown }).prepareStackTrace;
   const registered: Registered[] = [];
   const preview = options.preview ?? false;
   await pulumi.runtime.setMocks(
     {
       newResource: ({ name, inputs, type }) => ({
         id: preview ? undefined : `${name}-id`,
-        state:
-          type === "command:remote:Command" && !preview ? { ...inputs, stdout: '{"changed":true}' } : inputs,
+        state: preview ? inputs : { ...inputs, ...computed(type, options.macAddress) },
       }),
       call: ({ inputs }) => inputs,
     },
@@ -68,6 +69,13 @@ export async function record(
   load();
   await drained(() => registered.length);
   return registered;
+}
+
+/** What providers add to a resource that the tests look at. */
+function computed(type: string, macAddress = "BC:24:11:00:00:01"): Record<string, unknown> {
+  if (type === "command:remote:Command") return { stdout: '{"changed":true}' };
+  if (type.endsWith(":ContainerLegacy")) return { networkInterfaces: [{ name: "eth0", macAddress }] };
+  return {};
 }
 
 function fromWire(request: Wire): Registered {

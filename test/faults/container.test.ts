@@ -52,6 +52,15 @@ const attach = (cause: string, next: string): Said => ({ machine: "pve1", step: 
 
 faults("single", "container", [
   {
+    fault: "somebody destroyed the container",
+    change: changeMounts,
+    strike: (lab) => lab.onHost("pct stop 129 && pct destroy 129"),
+    says: attach("container 129 does not exist on pve1", "`pulumi up --refresh` makes it anew and fills it"),
+    keeps: "not before the next up: its disk is gone",
+    options: ["--refresh"],
+    takesContainer: true,
+  },
+  {
     fault: "Proxmox VE holds the container for a backup, which ends",
     change: (lab) => {
       changeMounts(lab);
