@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 SHELL_FILES = $(shell git ls-files --cached --others --exclude-standard | xargs -r awk 'FNR == 1 && /^\#!.*(bash|\/sh)/ { print FILENAME } { nextfile }'; git ls-files --cached --others --exclude-standard 'scripts/*.sh' 'lab/*.sh' 'engine/*.sh')
 
-.PHONY: help packages up down lab shell test lint format lint-shell format-shell engine clean-cache check-patches faults
+.PHONY: help packages up down lab shell test lint lint-rules lint-format lint-types format lint-shell format-shell engine clean-cache check-patches faults
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -29,8 +29,17 @@ down: ## ends the lab; leaves no process, mount, namespace, bridge or firewall r
 engine: packages ## the pinned Pulumi engine, installed or built
 	@engine/install
 
-lint: packages lint-shell ## formatting, lint rules, types
-	@npx prettier --check --log-level warn . && npx eslint . && npx tsc --noEmit
+lint: packages ## formatting, lint rules, types
+	@$(MAKE) --jobs="$$(nproc)" --output-sync=target lint-rules lint-format lint-types lint-shell
+
+lint-rules:
+	@npx eslint .
+
+lint-format:
+	@npx prettier --check --log-level warn .
+
+lint-types:
+	@npx tsc --noEmit
 
 format: packages format-shell ## formats everything
 	@npx prettier --write --log-level warn .

@@ -1,8 +1,13 @@
+const { homedir } = require("node:os");
+const { join } = require("node:path");
+
+const CACHE = process.env.PROXMOX_GPU_STACK_CACHE ?? join(homedir(), ".cache", "proxmox-gpu-stack");
+
 // Three projects: "unit" needs nothing but Node; "lab" drives the embedded lab and the real engine; "faults" does too, for longer
 // (test/faults/run).
 const common = {
-  // Not in the run's temporary folder: it would be cold each time.
-  cacheDirectory: "<rootDir>/node_modules/.cache/jest",
+  // Outside the tree: a fresh checkout finds what was compiled, and how long each file takes, so that the longest come first.
+  cacheDirectory: join(CACHE, "jest"),
   transform: {
     "^.+\\.ts$": [
       "@swc/jest",

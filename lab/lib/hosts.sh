@@ -91,7 +91,26 @@ create_host() {
   echo "$LAB_SUBNET.$octet" >"$new/address"
   echo "$lower" >"$new/lower"
   write_host_files "$new/disk/etc" "$name" "$LAB_SUBNET.$octet"
+  [[ -z "$layer" ]] || move_to_this_network "$cache/saved/$layer" "$new/disk"
   mv "$new" "$host"
+}
+
+# move_to_this_network SAVED DISK: writes the saved state's files that name addresses of the lab where it was saved to the DISK over
+# it, with this lab's: what Proxmox VE and the stack know, and what containers know of their network and their packages.
+move_to_this_network() {
+  local saved="$1" disk="$2" network file
+  network="$(<"$saved/subnet")"
+  [[ "$network" != "$LAB_SUBNET" ]] || return 0
+  (
+    cd "$saved/tree" || exit
+    shopt -s nullglob
+    find etc/ var/lib/lxc*/ var/lib/proxmox-gpu-stack*/ var/lib/lab-volumes/*/*/etc/ -type f -exec \
+      grep --files-with-matches --null --binary-files=without-match --fixed-strings "$network." {} + |
+      while IFS= read -r -d '' file; do
+        cp --archive --parents "$file" "$disk"
+        sed --in-place "s/${network//./\\.}\\./$LAB_SUBNET./g" "$disk/$file"
+      done
+  )
 }
 
 # make_disk NAME HOST_FOLDER: the empty writable part of the host's disk, in memory or in LAB_DISKS.
@@ -253,6 +272,7 @@ save_host() {
     rm -rf "$saved.new/tree/${file:?}"
   done
   cp "$host/lower" "$saved.new/lower"
+  echo "$LAB_SUBNET" >"$saved.new/subnet"
   [[ ! -e "$saved" ]] || mv "$saved" "$cache/saved/.old-$layer"
   mv "$saved.new" "$saved"
   rm -rf "$cache/saved/.old-$layer"

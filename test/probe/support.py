@@ -69,6 +69,7 @@ class FakeService:
         self.model_info = {"model_type": "qwen3_5"}
         self.workers = {}  # {url: is healthy}, for one that plays a router
         self.requests = []
+        self.looks = []  # paths that were asked for by GET
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
@@ -92,6 +93,7 @@ class FakeService:
                 self.wfile.write(body)
 
             def do_GET(self):
+                service.looks.append(self.path)
                 if self.path == "/health":
                     status = service.health.pop(0) if len(service.health) > 1 else service.health[0]
                     self.reply(status)
@@ -153,6 +155,23 @@ class ProbeTestCase(unittest.TestCase):
         temporary = self.folder / "unit.new"
         temporary.write_text(text)
         temporary.rename(self.folder / "unit")
+
+    def beside(self, action):
+        """Does something while a verb runs."""
+        thread = threading.Thread(target=action)
+        thread.start()
+        self.addCleanup(thread.join)
+
+    def until(self, condition, what):
+        deadline = time.monotonic() + 30
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"never happened: {what}")
+            time.sleep(0.01)
+
+    def until_shown(self, text):
+        """Waits until `systemctl show` has told a caller this."""
+        shown = self.folder / "shown"
+        self.until(lambda: shown.exists() and text in shown.read_text(), f"a caller is told {text}")
 
     def set_journal(self, *lines):
         """The log lines of the unit's run so far."""

@@ -113,7 +113,12 @@ class Loading(GateTestCase):
     def test_a_restart_ends_the_gate(self):
         service = self.service()
         service.health = [503]
-        threading.Timer(0.3, lambda: self.set_unit(NRestarts="1", InvocationID="bbbb")).start()
+
+        def restart():
+            self.until_shown("InvocationID=aaaa")
+            self.set_unit(NRestarts="1", InvocationID="bbbb")
+
+        self.beside(restart)
         self.set_journal("RuntimeError: something new that no table knows", "Received sigquit from a child process.")
         self.fails("unit", "restarted itself.*RuntimeError: something new", service, deadlineSeconds=60)
 

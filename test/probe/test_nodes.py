@@ -1,7 +1,6 @@
 """Gate and repeated probe of a server over several containers."""
 
 import json
-import threading
 import unittest
 
 import support
@@ -20,11 +19,6 @@ class Nodes(support.ProbeTestCase):
     def gate(self, rank, server, **changes):
         return self.run_on_node("gate", rank, server, "--poll-seconds", "0.05", **changes)
 
-    def later(self, seconds, action):
-        timer = threading.Timer(seconds, action)
-        timer.start()
-        self.addCleanup(timer.join)
-
     def test_rank_0_says_whom_it_waits_for_and_passes_with_right_answers(self):
         code, text, report = self.gate(0, self.service())
         self.assertEqual((code, report["healthy"], len(report["answers"])), (0, True, 8), report)
@@ -41,13 +35,15 @@ class Nodes(support.ProbeTestCase):
         service.health = [503]
         self.set_journal(JOINS)
 
-        def another_run():
+        def start_anew():
+            self.until_shown("InvocationID=aaaa")
+            self.set_unit(ActiveState="activating", SubState="auto-restart", NRestarts="1")
+            self.until_shown("SubState=auto-restart")
             self.set_unit(InvocationID="bbbb", NRestarts="1")
+            self.until_shown("InvocationID=bbbb")
             service.health = [200]
 
-        # The gate has begun by then, on a busy machine too.
-        self.later(1.5, lambda: self.set_unit(ActiveState="activating", SubState="auto-restart", NRestarts="1"))
-        self.later(2, another_run)
+        self.beside(start_anew)
         code, text, report = self.gate(0, service)
         self.assertEqual(code, 0, report)
         self.assertRegex(text, "another node went away, so that this one was started anew")

@@ -2,8 +2,9 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { ask, PROJECT, useLab } from "./lab-stack";
+import { ask, initStack, PROJECT, useLab } from "./lab-stack";
 
+// Bare: tar takes folders that lie in two layers for changed while it reads.
 const stack = useLab();
 const file = () => join(stack.folder, "Pulumi.test.yaml");
 
@@ -41,7 +42,6 @@ function decommission(...flags: string[]): { status: number | null; outcome: Out
 }
 
 const stacks = () => inProject("pulumi stack ls --json").stdout;
-const init = () => inProject("pulumi stack init test --non-interactive");
 
 describe("a planned end", () => {
   let outcome: Outcome;
@@ -85,7 +85,7 @@ describe("a planned end", () => {
   });
 
   it("leaves a stack file that previews, and that `up` refuses", () => {
-    init();
+    initStack("test", stack.folder, { ...process.env, LAB_DIR: stack.folder });
     expect(stack.pulumi("preview")).toMatchObject({ status: 0 });
     const up = stack.pulumi("up", "--yes", "--skip-preview");
     expect(up.status).not.toBe(0);

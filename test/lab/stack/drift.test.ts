@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-import { ask, PROJECT, useLab } from "./lab-stack";
+import { useDeployedLab } from "./deployed-lab";
+import { ask, PROJECT } from "./lab-stack";
 
-// Not from the saved host: folders of its model could not be renamed there.
-const stack = useLab();
+const stack = useDeployedLab();
 
 interface Row {
   readonly where: string;
@@ -137,7 +137,6 @@ const CASES: readonly {
 ];
 
 beforeAll(() => {
-  stack.deploy();
   stack.inContainer("sh -c 'echo precious > /root/mark'");
 });
 

@@ -1,9 +1,8 @@
-import { LabStack } from "./lab-stack";
+import { usePreparedLab } from "./deployed-lab";
 
 const OURS = 129;
 const OTHER = 130;
-const stack = new LabStack();
-jest.setTimeout(600_000);
+const stack = usePreparedLab();
 
 /** The stack's driver and container without what runs in it: the driver is what is tested here. */
 function withoutServices(): void {
@@ -56,13 +55,9 @@ pct exec ${OURS} -- systemctl enable --now sglang-busy`);
 const time = (command: string) => Number(stack.onHost(command).split("\n").at(-1));
 
 beforeAll(() => {
-  stack.up();
   withoutServices();
   stack.deploy();
   startService();
-});
-afterAll(() => {
-  stack.down();
 });
 
 describe("another version of the driver, with the GPUs in our containers only", () => {

@@ -8,6 +8,7 @@ const LOCK = "lab-sglang-0.5.11";
 const UNIT = "proxmox-gpu-stack-environment-ml-env";
 const LOG = "/var/lib/proxmox-gpu-stack/work/environment-ml-env.log";
 
+// Bare: hard links do not reach from a saved layer into the one above.
 const stack = useLab();
 const wheelhouse = new LocalWheelhouse(stack);
 afterAll(() => {

@@ -2,12 +2,13 @@ import { join } from "node:path";
 
 import { servicePaths } from "../../../plan/unit/paths";
 import { replace, useKernelWheel, Variants } from "./kernel-wheel";
-import { ask, useLab } from "./lab-stack";
+import { usePreparedLab } from "./deployed-lab";
+import { ask } from "./lab-stack";
 
 const WHEELS = "/var/cache/proxmox-gpu-stack/wheels";
 const UNIT = "proxmox-gpu-stack-wheel-lab-kernel";
 
-const stack = useLab();
+const stack = usePreparedLab();
 const variants = new Variants();
 
 // Each case that compiles takes minutes on a busy machine.

@@ -10,7 +10,8 @@ const TOLD_OF_LOCK = /CT is locked|can't lock file|got timeout|error:/;
 
 /** Runs something on the host while the stack does its work. */
 function meanwhile(unit: string, script: string): void {
-  stack.onHost(`systemd-run --quiet --unit=${unit} bash -c ${shellWord(script)}`);
+  // systemd would take $ for its own variables.
+  stack.onHost(`systemd-run --quiet --unit=${unit} bash -c ${shellWord(script.replaceAll("$", "$$$$"))}`);
 }
 
 /** Shell: returns when the API has made a container and before anything else is done with it. */
@@ -31,6 +32,15 @@ const heldBy = (task: string, id: number, meanwhile = "true") =>
 const changedBeside = (id: number) => {
   const set = `pgrep -f ${others(`pct set ${id} `)}`;
   return `flock /run/lock/lxc/pve-config-${id}.lock bash -c ${shellWord(`until ${set}; do sleep 0.05; done; while ${set}; do sleep 0.05; done`)}`;
+};
+
+/**
+ * Shell: another task holds a container from the start of its attach step on, which waits for an earlier run of itself until then.
+ */
+const heldAtAttach = (task: string, name: string, id: number) => {
+  const atWork = "/run/proxmox-gpu-stack/steps";
+  const earlier = `sleep infinity & mkdir -p ${atWork}; echo $! $(cut -d' ' -f22 /proc/$!/stat) >${atWork}/${name}-attach`;
+  return `${earlier}; ${begun(`${name}-attach`)}; ${heldBy(task, id, "kill $!")}`;
 };
 
 /** How often an `up` logs in to the host. */
@@ -58,7 +68,7 @@ describe("a stack of many containers on a host that others use too", () => {
       times: 2,
     };
     stack.onHost(`printf %s ${shellWord(JSON.stringify([refusal]))} >/etc/lab/api-faults.json`);
-    meanwhile("backup", `${begun("ml-1-attach")}; ${heldBy("backup", 1001)}`);
+    meanwhile("backup", heldAtAttach("backup", "ml-1", 1001));
     // Waited for by the provider: it has made the container and looks at it.
     meanwhile("snapshot", `${made(1002)}; ${heldBy("snapshot", 1002)}`);
     meanwhile("change", `${made(1003)}; ${changedBeside(1003)}`);
