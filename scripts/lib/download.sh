@@ -18,6 +18,15 @@ free_bytes() {
   df --output=avail -B1 "$folder" | tail -n 1 | tr -d ' '
 }
 
+# How long a server may send nothing before the transfer is given up and tried again, in seconds.
+DOWNLOAD_SILENCE=60
+
+# fetch OPTION…: curl as every download uses it. --globoff: brackets and braces of an address are not patterns.
+fetch() {
+  curl --fail --silent --show-error --location --globoff --retry 5 --retry-delay 2 --connect-timeout 20 \
+    --speed-limit 1 --speed-time "$DOWNLOAD_SILENCE" "$@"
+}
+
 # download URL PATH SHA256: does nothing when PATH already has that checksum.
 download() {
   local url=$1 path=$2 sha256=$3 partial actual
@@ -26,11 +35,9 @@ download() {
   install -d -m 755 "$(dirname "$path")"
   say "downloading $url"
   # --continue-at resumes what an interrupted run left; a server without ranges sends it whole again.
-  # --globoff: brackets and braces of an address are not patterns.
-  if ! curl --fail --silent --show-error --location --globoff --retry 5 --retry-delay 2 --retry-connrefused \
-    --connect-timeout 20 --continue-at - --output "$partial" "$url"; then
+  if ! fetch --retry-connrefused --continue-at - --output "$partial" "$url"; then
     rm -f "$partial"
-    curl --fail --silent --show-error --location --globoff --retry 5 --retry-delay 2 --connect-timeout 20 --output "$partial" "$url" ||
+    fetch --output "$partial" "$url" ||
       fail "$url could not be downloaded" "check that this machine reaches the address, then run \`up\` again"
   fi
   actual=$(sha256sum "$partial" | cut -d' ' -f1)

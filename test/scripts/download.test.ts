@@ -16,11 +16,14 @@ let server: Server;
 let folder: string;
 let ranges: (string | undefined)[];
 let answer: Buffer;
+/** The first transfer stands still in its middle. */
+let stalls: boolean;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "download-"));
   ranges = [];
   answer = CONTENT;
+  stalls = false;
   server = createServer((request, response) => {
     ranges.push(request.headers.range);
     const start = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0);
@@ -28,12 +31,14 @@ beforeEach(async () => {
       start > 0 ? 206 : 200,
       start > 0 ? { "content-range": `bytes ${start}-${answer.length - 1}/${answer.length}` } : {},
     );
-    response.end(answer.subarray(start));
+    if (stalls && ranges.length === 1) response.write(answer.subarray(0, 1000));
+    else response.end(answer.subarray(start));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {
   rmSync(folder, { recursive: true });
+  server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
 
@@ -43,6 +48,7 @@ function download(sha256 = SHA256): Promise<{ status: number; stderr: string }> 
   const input = `set -euo pipefail
 ${scriptText("lib/step.sh")}
 ${scriptText("lib/download.sh")}
+DOWNLOAD_SILENCE=1
 download http://127.0.0.1:${port}/file ${folder}/kept/file ${sha256}`;
   return new Promise((resolve) => {
     const child = execFile("bash", ["-s"], (error, _stdout, stderr) => {
@@ -66,6 +72,13 @@ describe("a download", () => {
     writeFileSync(join(folder, "kept/file.partial"), CONTENT.subarray(0, 1000));
     expect((await download()).status).toBe(0);
     expect(ranges.at(-1)).toBe("bytes=1000-");
+    expect(readFileSync(join(folder, "kept/file"))).toEqual(CONTENT);
+  });
+
+  it("from a server that falls silent is tried again", async () => {
+    stalls = true;
+    expect((await download()).status).toBe(0);
+    expect(ranges.length).toBeGreaterThan(1);
     expect(readFileSync(join(folder, "kept/file"))).toEqual(CONTENT);
   });
 
