@@ -34,7 +34,7 @@ point_environment() {
 show_journal() {
   say "--- last lines of $(unit)"
   # With --since, --lines would be the first ones. One line of SGLang holds all of its arguments.
-  journalctl --no-pager --quiet --output=cat --since="@$STARTED_AT" --unit="$(unit)" | tail -n 20 | cut -c -400 >&2 || true
+  journalctl --no-pager --quiet --output=cat --since="@$STARTED_AT" --unit="$(unit)" | tail -n 20 | sed 's/\x1b\[[0-9;]*m//g' | cut -c -400 >&2 || true
 }
 
 start_service() {

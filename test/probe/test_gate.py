@@ -130,6 +130,12 @@ class Loading(GateTestCase):
         self.set_unit(LoadState="not-found", ActiveState="inactive")
         self.fails("unit", "there is no such unit", free_port())
 
+    def test_the_last_log_line_is_shown_without_colours(self):
+        service = self.service()
+        service.health = [503]
+        self.set_journal("\x1b[2m10:31:02\x1b[0m \x1b[33m WARN\x1b[0m Step failed")
+        self.fails("health", "last log line: 10:31:02  WARN Step failed", service, deadlineSeconds=0.5)
+
     def test_the_deadline_names_the_last_state_phase_and_log_line(self):
         service = self.service()
         service.health = [503]

@@ -61,6 +61,10 @@ def state(unit):
     return properties
 
 
+# How programs colour their lines; the router of SGLang does so into the journal too.
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
 class Journal:
     """The log lines of one run (invocation) of a unit, read piece by piece."""
 
@@ -70,7 +74,7 @@ class Journal:
         self.lines = []
 
     def read(self):
-        """New lines since the last call; progress bars are taken apart at their carriage returns."""
+        """New lines since the last call, without colours; progress bars are taken apart at their carriage returns."""
         if not self.invocation_id:
             return []
         command = ["journalctl", "--no-pager", "--quiet", "--output=cat", "--all", "--show-cursor"]
@@ -78,7 +82,7 @@ class Journal:
             command.append(f"--after-cursor={self.cursor}")
         output = run_tool(*command, f"_SYSTEMD_INVOCATION_ID={self.invocation_id}")
         new = []
-        for line in output.replace("\r", "\n").splitlines():
+        for line in COLOUR.sub("", output).replace("\r", "\n").splitlines():
             if line.startswith("-- cursor: "):
                 self.cursor = line[len("-- cursor: ") :]
             elif line.strip():
