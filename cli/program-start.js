@@ -6,23 +6,15 @@
 "use strict";
 const nodeModule = require("node:module");
 const path = require("node:path");
+const loadLazily = require("./load-lazily.js");
 require("./typescript.js");
 
-const CLOSURES = path.join("@pulumi", "pulumi", "runtime", "closure");
-const SELDOM_USED = ["../../typescript-shim", "@npmcli/arborist"];
-
-/** A stand-in for a module that loads it at the first look at what it exports. */
-function lazily(load) {
-  let loaded;
-  const exported = () => (loaded ??= load());
-  return new Proxy({}, { get: (_, name) => (name === "__esModule" ? true : exported()[name]) });
-}
-
-const loadModule = nodeModule._load;
-nodeModule._load = (request, parent, isMain) => {
-  const load = () => loadModule(request, parent, isMain);
-  return SELDOM_USED.includes(request) && parent?.path.endsWith(CLOSURES) ? lazily(load) : load();
-};
+loadLazily(path.join("@pulumi", "pulumi", "runtime", "closure"), [
+  "../../typescript-shim",
+  "@npmcli/arborist",
+]);
+// What drives stacks from a program; this one is driven.
+loadLazily(path.join("@pulumi", "pulumi"), ["./automation"]);
 
 // Pulumi's runner brings a mapper of stack traces that does not know what was compiled here, and makes each trace dear: the SDK takes one
 // for every promise. Node's own stays.

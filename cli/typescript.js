@@ -8,6 +8,7 @@ const fs = require("node:fs");
 const nodeModule = require("node:module");
 const path = require("node:path");
 const { version } = require("@swc/core/package.json");
+const loadLazily = require("./load-lazily.js");
 
 const CACHE = path.join(__dirname, "..", "node_modules", ".cache", "typescript");
 const OPTIONS = {
@@ -65,3 +66,6 @@ nodeModule._extensions[".js"] = (module, filename) => {
 process.setSourceMapsEnabled(true);
 // From Node.js 22 on, V8 keeps what it compiled too, of every package.
 nodeModule.enableCompileCache?.();
+// Messages in fifty languages; English is loaded by itself.
+loadLazily(path.join("zod", "v4", "core"), ["../locales/index.cjs"]);
+loadLazily(path.join("zod", "v4", "classic"), ["../locales/index.cjs"]);

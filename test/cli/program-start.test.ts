@@ -20,6 +20,16 @@ test("the SDKs are loaded without TypeScript's compiler and npm's resolver", () 
   expect(Number(node("--eval", tell).stdout)).toBeGreaterThan(0);
 });
 
+test("neither what drives stacks from outside nor messages in other languages are loaded, and both can be", () => {
+  const tell = `const sdk = require("@pulumi/pulumi"); const { z } = require("zod");
+    const loaded = (part) => Object.keys(require.cache).some((name) => name.includes(part));
+    console.log(loaded("pulumi/automation"), loaded("locales/de.cjs"), loaded("locales/en.cjs"));
+    console.log(typeof sdk.automation.LocalWorkspace.create, typeof z.locales.de, z.string().safeParse(1).error.issues[0].message);`;
+  expect(node("--require", START, "--eval", tell).stdout).toBe(
+    "false false true\nfunction function Invalid input: expected string, received number\n",
+  );
+});
+
 test("what the SDK does with them still works", () => {
   const { stdout } = node("--require", START, "--eval", FUNCTION);
   expect(stdout).toContain("n + five");
