@@ -60,6 +60,26 @@ const HEADER = "/usr/src/linux-headers-$(uname -r)/include/generated/utsrelease.
 
 const singles: FaultCase[] = [
   {
+    fault: "the source of packages is gone",
+    change: (lab) => {
+      lab.edit((file) => {
+        Object.assign(file.host ?? {}, { reboot: "never" });
+      });
+      lab.onHost("dpkg --remove --force-depends make 2>/dev/null && apt-get clean");
+    },
+    strike: (lab) => {
+      stopService(lab, "apt-relay");
+    },
+    mend: startServices,
+    says: {
+      machine: "pve1",
+      step: "driver-kernel",
+      cause: "packages could not be installed: make",
+      next: "is the package source reachable from pve1?",
+    },
+    keeps: SAME,
+  },
+  {
     fault: "the source of drivers is gone",
     change: (lab) => {
       changeVersion(lab);

@@ -1,6 +1,5 @@
 import type { LabStack } from "../lab/stack/lab-stack";
 import { everyStep } from "./every-step";
-import type { Said } from "./case-name";
 import { faults, useFaultLab, type FaultCase } from "./fault-case";
 import { changeService } from "./fault-lab";
 import { behave, fillDisk, freeDisk } from "./strikes";
@@ -48,7 +47,6 @@ faults("every step", "service", [
   },
 ]);
 
-const GATE = "sglang-qwen.service does not pass its health gate";
 const ROLLED_BACK = "the last good version serves again; correct the stack and run `up`";
 
 /** A version that is started and does not pass its gate. */
@@ -60,12 +58,10 @@ function bad(fault: string, how: object, cause: string): FaultCase {
       misbehave(lab, how);
     },
     mend: behave,
-    says: { ...rolledBack, cause },
+    says: { machine: "ml", step: "qwen-service", cause, next: ROLLED_BACK },
     keeps: OLD,
   };
 }
-
-const rolledBack: Said = { machine: "ml", step: "qwen-service", cause: GATE, next: ROLLED_BACK };
 
 /** Only the new version misbehaves: the one that is declared now. */
 function misbehave(lab: LabStack, how: object): void {
@@ -77,17 +73,29 @@ function misbehave(lab: LabStack, how: object): void {
 }
 
 faults("single", "service", [
-  bad("the new version answers in loops", { text: "loop-sentence" }, GATE),
-  bad("the new version answers word salad", { text: "random-words" }, GATE),
-  bad("the new version answers nothing", { text: "both-null" }, GATE),
-  bad("the new version answers wrongly", { text: "wrong" }, GATE),
-  bad("the new version's answers are numbers gone wrong (NaN)", { text: "nan" }, GATE),
-  bad("the new version crashes at its start", { start: "crash" }, GATE),
-  bad("the new version's scheduler dies right after the start", { crashAfterSeconds: 0 }, GATE),
-  bad("the new version stays unhealthy (503)", { health: 503 }, GATE),
+  bad("the new version answers in loops", { text: "loop-sentence" }, "sentence-loop: content: "),
+  bad("the new version answers word salad", { text: "random-words" }, "word-salad: content: "),
+  bad("the new version answers nothing", { text: "both-null" }, "no-answer: content and reasoning are empty"),
+  bad("the new version answers wrongly", { text: "wrong" }, "wrong-answer: expected 4, got "),
+  bad(
+    "the new version's answers are numbers gone wrong (NaN)",
+    { text: "nan" },
+    'word-loop: content: "!" 512 times',
+  ),
+  bad(
+    "the new version crashes at its start",
+    { start: "crash" },
+    "decisive log line: torch.AcceleratorError: CUDA error",
+  ),
+  bad(
+    "the new version's scheduler dies right after the start",
+    { crashAfterSeconds: 0 },
+    "sglang-qwen.service restarted itself (",
+  ),
+  bad("the new version stays unhealthy (503)", { health: 503 }, "not healthy within 300 s: /health: 503"),
   bad(
     "the new version runs with another value than declared",
     { serverInfo: { attention_backend: "fa3" } },
-    "attention_backend",
+    "attention_backend is 'fa3', declared is 'triton'",
   ),
 ]);
