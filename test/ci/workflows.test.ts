@@ -237,6 +237,7 @@ test("the shell steps of ci.yml check every stack file", () => {
     const runner = new Runner(checkout);
     // What npm's service and the lab say is not this test's business, but that they are asked is.
     for (const program of ["npm", "sudo"]) runner.stub(program, `echo "${program} $*"`);
+    runner.stub("pipx", `echo "pipx $*" >&2; echo '{"dependencies": []}'`);
     const { jobs: steps } = workflow("ci.yml");
     const ran = Object.values(steps).flatMap((job) => runner.run(job, {}));
     expect(ran.map(({ status }) => status)).toEqual(ran.map(() => 0));
@@ -244,6 +245,9 @@ test("the shell steps of ci.yml check every stack file", () => {
     for (const stack of ["example", "kpro5", "kpro6", "lab"])
       expect(output).toContain(`Pulumi.${stack}.yaml: 0 errors`);
     expect(output).toMatch(/^npm audit --omit=dev --audit-level=high$/m);
+    expect(output).toMatch(
+      /^pipx run pip-audit==\S+ .*environments\/qwen36-sglang-0\.5\.11\/requirements\.lock/m,
+    );
     expect(output).toMatch(/^sudo .*\.ci\/run$/m);
   } finally {
     checkout.remove();
