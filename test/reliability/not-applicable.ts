@@ -42,4 +42,14 @@ export const NOT_APPLICABLE: readonly NotApplicable[] = [
     fault: "host rebooted during",
     reason: "the step is over before an orderly shutdown reaches it",
   },
+  {
+    component: "router",
+    fault: "connection refused after",
+    reason: "it is the last step",
+  },
+  {
+    component: "wheelhouse",
+    fault: "connection refused after",
+    reason: "the step after it is the environment's: see there, connection refused before",
+  },
 ];
