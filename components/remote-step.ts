@@ -71,7 +71,7 @@ function connectionArgs({ connection }: StepContext, step: Step) {
  * The script, with the container it is meant for in its first line: by its MAC address, which Proxmox VE makes up for each
  * container and a restored backup keeps. So what runs in a container differs, and runs again, when that is another one.
  */
-function inputFor(
+function addressedTo(
   container: ContainerOfSteps | undefined,
   script: pulumi.Input<string>,
 ): pulumi.Input<string> {
@@ -118,7 +118,7 @@ export class RemoteStep extends command.remote.Command {
         connection: connectionArgs(context, step),
         create: stepCommand(step),
         ...(step.removable ? { delete: stepCommand(step, "remove") } : {}),
-        stdin: inputFor(options.deletedWith, input(context, step)),
+        stdin: addressedTo(options.deletedWith, input(context, step)),
         logging: command.remote.Logging.Stderr,
         addPreviousOutputInEnv: false,
       },

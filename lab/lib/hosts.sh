@@ -103,9 +103,11 @@ move_to_this_network() {
   [[ "$network" != "$LAB_SUBNET" ]] || return 0
   (
     cd "$saved/tree" || exit
-    shopt -s nullglob
-    find etc/ var/lib/lxc*/ var/lib/proxmox-gpu-stack*/ var/lib/lab-volumes/*/*/etc/ -type f -exec \
-      grep --files-with-matches --null --binary-files=without-match --fixed-strings "$network." {} + |
+    shopt -s nullglob # and a * at what may be missing
+    # No match is no failure.
+    # shellcheck disable=SC2016 # for the shell that find starts
+    find etc/ var/lib/lxc*/ var/lib/proxmox-gpu-stack*/ var/lib/lab-volumes/*/*/etc/ -type f -exec bash -c \
+      'grep --files-with-matches --null --binary-files=without-match --fixed-strings "$0" "$@" || (($? == 1))' "$network." {} + |
       while IFS= read -r -d '' file; do
         cp --archive --parents "$file" "$disk"
         sed --in-place "s/${network//./\\.}\\./$LAB_SUBNET./g" "$disk/$file"

@@ -2,7 +2,15 @@ import type { LabStack } from "../lab/stack/lab-stack";
 import type { Keeps, Said } from "./case-name";
 import type { FaultCase } from "./fault-case";
 import { cancel } from "./watched-up";
-import { acceptConnections, cutConnections, losePower, reboot, refuseConnections } from "./strikes";
+import {
+  acceptConnections,
+  cutConnections,
+  fillDisk,
+  freeDisk,
+  losePower,
+  reboot,
+  refuseConnections,
+} from "./strikes";
 
 /** Something that makes the steps of one component work, and how one knows that they do. */
 export interface Work {
@@ -71,4 +79,28 @@ export function everyStep(work: Work): FaultCase[] {
     },
   };
   return Object.entries(work.keeps).map(([fault, keeps]) => ({ fault, keeps, ...cases[fault as StepFault] }));
+}
+
+const UNITS = "/etc/systemd/system";
+const IN_CONTAINER = "pct exec 129 -- bash -c";
+
+/** A full disk under the unit of a service that `change` alters: the unit is written before anything is stopped. */
+export function unitsDiskFull(step: string, change: (lab: LabStack) => unknown): FaultCase {
+  return {
+    fault: "disk full",
+    change,
+    strike: (lab) => {
+      fillDisk(lab, IN_CONTAINER, UNITS);
+    },
+    mend: (lab) => {
+      freeDisk(lab, IN_CONTAINER, UNITS);
+    },
+    says: {
+      machine: "ml",
+      step,
+      cause: "No space left on device",
+      next: `is the disk full? (df -h ${UNITS}). Then run \`up\` again`,
+    },
+    keeps: "the same process goes on",
+  };
 }

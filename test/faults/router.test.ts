@@ -1,36 +1,27 @@
 import type { LabStack } from "../lab/stack/lab-stack";
+import { declareRouter } from "../lab/stack/router";
 import type { Keeps } from "./case-name";
-import { everyStep } from "./every-step";
+import { everyStep, unitsDiskFull } from "./every-step";
 import { faults, useFaultLab } from "./fault-case";
-import { fillDisk, freeDisk } from "./strikes";
 
 const SAME: Keeps = "the same process goes on";
 const AGAIN: Keeps = "it answers again by itself";
-const UNITS = "/etc/systemd/system";
 
 const lab = useFaultLab();
 beforeAll(() => {
-  lab.edit((file) => {
-    const { "ml-env": own } = file.environments as Record<string, Record<string, unknown>>;
-    Object.assign(file.environments ?? {}, {
-      "router-env": { ...own, path: "/opt/router-env", lock: "sglang-router-0.3.2" },
-    });
-    file.routers = { front: { environment: "router-env", replicas: ["qwen"], startTimeoutMinutes: 1 } };
-  });
+  declareRouter(lab, { replicas: ["qwen"], startTimeoutMinutes: 1 });
   lab.deploy();
 });
 
-let interval = 15;
+let seconds = 115;
 
-/** Declares another interval of the probe and another time to stop in: the router is started anew, its replica is not. */
+/** Declares another time to stop in: the router is started anew, its replica is not. */
 const changeRouter = (stack: LabStack) => {
-  interval += 1;
+  seconds += 1;
   stack.edit((file) => {
-    Object.assign(file.routers?.front as object, { stopTimeoutSeconds: 100 + interval });
+    Object.assign(file.routers?.front as object, { stopTimeoutSeconds: seconds });
   });
 };
-
-const STEP = { machine: "ml", step: "front-service" };
 
 faults("every step", "router", [
   ...everyStep({
@@ -46,22 +37,7 @@ faults("every step", "router", [
       "pulumi killed -9 during": SAME,
     },
   }),
-  {
-    fault: "disk full",
-    change: changeRouter,
-    strike: (stack) => {
-      fillDisk(stack, "pct exec 129 -- bash -c", UNITS);
-    },
-    mend: (stack) => {
-      freeDisk(stack, "pct exec 129 -- bash -c", UNITS);
-    },
-    says: {
-      ...STEP,
-      cause: "No space left on device",
-      next: `is the disk full? (df -h ${UNITS}). Then run \`up\` again`,
-    },
-    keeps: SAME,
-  },
+  unitsDiskFull("front-service", changeRouter),
 ]);
 
 faults("single", "router", [
@@ -71,7 +47,8 @@ faults("single", "router", [
     strike: (stack) => stack.inContainer("systemctl stop sglang-qwen"),
     mend: (stack) => stack.inContainer("systemctl start sglang-qwen"),
     says: {
-      ...STEP,
+      machine: "ml",
+      step: "front-service",
       cause: "was not found yet; loading phase",
       next: "see the lines above and: journalctl -u sglang-front.service",
     },

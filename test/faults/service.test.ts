@@ -1,8 +1,8 @@
 import type { LabStack } from "../lab/stack/lab-stack";
-import { everyStep } from "./every-step";
+import { everyStep, unitsDiskFull } from "./every-step";
 import { faults, useFaultLab, type FaultCase } from "./fault-case";
 import { changeService } from "./fault-lab";
-import { behave, fillDisk, freeDisk } from "./strikes";
+import { behave } from "./strikes";
 
 useFaultLab();
 
@@ -28,23 +28,7 @@ faults("every step", "service", [
       "pulumi killed -9 during": AGAIN,
     },
   }),
-  {
-    fault: "disk full",
-    change: changeService,
-    strike: (lab) => {
-      fillDisk(lab, "pct exec 129 -- bash -c", "/etc/systemd/system");
-    },
-    mend: (lab) => {
-      freeDisk(lab, "pct exec 129 -- bash -c", "/etc/systemd/system");
-    },
-    says: {
-      machine: "ml",
-      step: "qwen-service",
-      cause: "No space left on device",
-      next: "is the disk full? (df -h /etc/systemd/system). Then run `up` again",
-    },
-    keeps: "the same process goes on",
-  },
+  unitsDiskFull("qwen-service", changeService),
 ]);
 
 const ROLLED_BACK = "the last good version serves again; correct the stack and run `up`";

@@ -58,12 +58,16 @@ export function api(lab: LabStack, ...rules: object[]): void {
   lab.onHost(`echo '${JSON.stringify(rules)}' >/etc/lab/api-faults.json`);
 }
 
+type Service = "apt-relay" | "package-index" | "model-hub" | "file-server";
+
+/** Lets a service of the lab stand still (SIGSTOP), so that what asks it is met in its middle, and go on. */
+export function signalService(lab: LabStack, service: Service, signal: NodeJS.Signals): void {
+  process.kill(Number(readFileSync(join(lab.folder, "run/services", `${service}.pid`), "utf8")), signal);
+}
+
 /** Ends a service of the lab, on which the network's address then refuses connections. */
-export function stopService(
-  lab: LabStack,
-  service: "apt-relay" | "package-index" | "model-hub" | "file-server",
-): void {
-  process.kill(Number(readFileSync(join(lab.folder, "run/services", `${service}.pid`), "utf8")), "SIGKILL");
+export function stopService(lab: LabStack, service: Service): void {
+  signalService(lab, service, "SIGKILL");
 }
 
 /** Starts again what was ended. The lab also tells of units of the host that have failed: those of the fault. */

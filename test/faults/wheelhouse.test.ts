@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { LabStack } from "../lab/stack/lab-stack";
@@ -6,7 +6,7 @@ import { LocalWheelhouse } from "../lab/stack/wheelhouse";
 import type { Keeps, Said } from "./case-name";
 import { everyStep } from "./every-step";
 import { faults, useFaultLab } from "./fault-case";
-import { startServices, stopService } from "./strikes";
+import { signalService, startServices, stopService } from "./strikes";
 
 const SAME: Keeps = "the same process goes on";
 const AGAIN: Keeps = "it answers again by itself";
@@ -45,21 +45,17 @@ function declare(stack: LabStack): void {
   publish();
 }
 
-/** The lab's server of files; it stands still, so that what asks it is met in its middle. */
-const server = (stack: LabStack, signal: "SIGSTOP" | "SIGCONT") =>
-  process.kill(Number(readFileSync(join(stack.folder, "run/services/file-server.pid"), "utf8")), signal);
-
 faults("every step", "wheelhouse", [
   ...everyStep({
     step: "wheelhouse-files",
     machine: "pve1",
     change: (stack) => {
       declare(stack);
-      server(stack, "SIGSTOP");
+      signalService(stack, "file-server", "SIGSTOP");
     },
     atWork: /wheelhouse lacks lab_extra[^]*at work on pve1/,
     mend: (stack) => {
-      server(stack, "SIGCONT");
+      signalService(stack, "file-server", "SIGCONT");
     },
     keeps: {
       "connection refused before": SAME,

@@ -57,7 +57,7 @@ function layerOfCheckout(): string {
 const mark = (layer: string) => join(SAVED, layer, "complete");
 
 function removeUnused(): void {
-  for (const name of existsSync(SAVED) ? readdirSync(SAVED) : []) {
+  for (const name of readdirSync(SAVED)) {
     if (!name.startsWith("prepared-")) continue;
     const used = statSync(mark(name), { throwIfNoEntry: false }) ?? statSync(join(SAVED, name));
     if (Date.now() - used.mtimeMs > KEPT_HOURS * 3_600_000)

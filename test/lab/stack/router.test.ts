@@ -1,6 +1,7 @@
 /** The real router of SGLang in front of two replicas, each in a container of its own. */
 import { ask, request } from "./lab-stack";
 import { usePreparedLab } from "./deployed-lab";
+import { declareRouter } from "./router";
 import { useTwoContainers } from "./two-containers";
 
 const KEY = "lab-key-of-the-replicas";
@@ -11,20 +12,7 @@ const front = () => stack.endpoint(8000);
 
 beforeAll(() => {
   useTwoContainers(stack, { qwen: {}, twin: { environment: "second-env" } });
-  stack.edit((file) => {
-    const { "ml-env": own } = file.environments as Record<string, Record<string, unknown>>;
-    Object.assign(file.environments ?? {}, {
-      "router-env": { ...own, path: "/opt/router-env", lock: "sglang-router-0.3.2" },
-    });
-    file.routers = {
-      front: {
-        environment: "router-env",
-        replicas: ["qwen", "twin"],
-        policy: "round_robin",
-        startTimeoutMinutes: 1,
-      },
-    };
-  });
+  declareRouter(stack, { replicas: ["qwen", "twin"], policy: "round_robin", startTimeoutMinutes: 1 });
   stack.deploy();
 });
 
