@@ -7,7 +7,7 @@ import { scriptText, shortDigest } from "./script";
 import { shareEnvironments } from "./shared-environments";
 import { inContainer, step, type Step } from "./step";
 import { wheelDigests } from "./wheel-steps";
-import { fileList, filesOfLock } from "./wheelhouse-steps";
+import { fileList, filesOfLock, uvFiles } from "./wheelhouse-steps";
 
 export interface EnvironmentPlan {
   readonly name: string;
@@ -57,7 +57,8 @@ function planEnvironment(
         );
   const texts = {
     requirements: requirements ?? "",
-    uv,
+    "uv-wheel": fileList(uvFiles(projectDirectory)),
+    "package_index.py": scriptText("tools/package_index.py"),
     "smoke-test": smokeTest,
     "ml-env-build": scriptText("tools/ml-env-build"),
     "ml-env-smoke-test.py": scriptText("tools/ml-env-smoke-test.py"),

@@ -8,8 +8,9 @@
 #            packages=NAME,… (optional, Debian packages that its programs need),
 #            interpreter=VERSION:SHA256:URL (optional, a pinned one), wheels=DIGEST,… (optional, built from source),
 #            index (optional package index), keep (how many earlier ones stay)
-# texts: requirements (the lock), uv (the lock of uv itself), files (the wheelhouse's list; without it packages come from
-#        the index), smoke-test (JSON), ml-env-build (the worker), ml-env-smoke-test.py, cuda-architectures.py (optional)
+# texts: requirements (the lock), uv-wheel (SHA256 BYTES NAME of uv itself), package_index.py, files (the wheelhouse's list;
+#        without it packages come from the index), smoke-test (JSON), ml-env-build (the worker), ml-env-smoke-test.py,
+#        cuda-architectures.py (optional)
 # facts: digest, path, target, kept
 
 STORE=/opt/proxmox-gpu-stack
@@ -138,13 +139,14 @@ pinned_interpreter() {
 
 # What unpacks uv and runs the environment, where no interpreter is pinned: the container's own.
 need_system_python() {
-  local packages=()
-  if command -v python3 >/dev/null && { offline || python3 -c 'import ensurepip' 2>/dev/null; }; then return 0; fi
-  command -v python3 >/dev/null || packages+=(python3)
-  # ensurepip comes with python3-venv; uv itself is installed by pip, from its own hashed lock.
-  offline || packages+=(python3-venv)
+  ! command -v python3 >/dev/null || return 0
   ! offline || say "this container has no Python: it comes from its package source; a pinned interpreter would come from the wheelhouse"
-  install_packages "${packages[@]}"
+  install_packages python3
+}
+
+# What Python trusts of those who sign for an index; uv and pip bring their own.
+need_certificates() {
+  offline || [[ $(argument index "") == http://* || -e /etc/ssl/certs/ca-certificates.crt ]] || install_packages ca-certificates
 }
 
 # Everything that the worker reads, in a folder of its own.
@@ -172,6 +174,7 @@ build() {
   else
     need_system_python
   fi
+  need_certificates
   put_inputs "$inputs" "$interpreter"
   say "$what environment $(argument name) $(argument digest) from lock $(argument lock)"
   long_work "environment-$(argument name)" "$(argument digest)${1:+ $1}${share:+ shared}" 240 \

@@ -2,6 +2,8 @@
 
   package_index.py             prints the address of this machine's package index
   package_index.py PACKAGE     prints the names of the files that it offers of a package, one a line
+  package_index.py NAME SHA256 FOLDER
+                               brings the file of that name into FOLDER, verified
 
 UV_DEFAULT_INDEX names another index; an address may hold a password, so it is no argument.
 
@@ -9,41 +11,56 @@ Exit codes: 0 fine, 1 it cannot be had (standard error says why), 3 used wrongly
 """
 
 import base64
+import configparser
+import hashlib
 import html.parser
+import http.client
 import json
 import os
 import re
-import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
 PAGE_TYPES = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
-FIND_PIP = (
-    "import glob, os, sys; sys.path += glob.glob('/usr/share/python-wheels/pip-*.whl'); "
-    "sys.path += glob.glob(os.path.dirname(os.__file__) + '/ensurepip/_bundled/pip-*.whl'); "
-)
+PUBLIC_INDEX = "https://pypi.org/simple"
+TIMEOUT_SECONDS = 60
+ATTEMPTS = 5
+
+
+def pip_files():
+    """pip's configuration files, the strongest last, as its documentation has them."""
+    named = os.environ.get("PIP_CONFIG_FILE", "")
+    if named == os.devnull:
+        return []
+    folders = os.environ.get("XDG_CONFIG_DIRS", "/etc/xdg").split(":")
+    own = os.environ.get("XDG_CONFIG_HOME", os.path.expanduser("~/.config"))
+    system = [os.path.join(folder, "pip/pip.conf") for folder in folders] + ["/etc/pip.conf"]
+    user = [os.path.expanduser("~/.pip/pip.conf"), os.path.join(own, "pip/pip.conf")]
+    return [*system, *user, os.path.join(sys.prefix, "pip.conf"), *([named] if named else [])]
+
+
+def pip_index():
+    """The index in pip's configuration; None where it names none. pip itself need not be installed."""
+    found = {}
+    for path in pip_files():
+        parser = configparser.RawConfigParser()
+        parser.read(path, encoding="utf-8")
+        for section in ("global", "install"):
+            value = parser.get(section, "index-url", fallback=None) or parser.get(section, "index_url", fallback=None)
+            found.update({section: value} if value else {})
+    return found.get("install") or found.get("global")
 
 
 def machine_index():
-    """Address of the package index that this machine's uv or pip is configured for; credentials included.
-
-    Raises LookupError without pip."""
+    """Address of the package index that this machine's uv or pip is configured for; credentials included."""
     for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
         if os.environ.get(name):
             return os.environ[name].rstrip("/")
-    code = (
-        "import json; from pip._internal.configuration import Configuration; "
-        "from pip._internal.models.index import PyPI; c = Configuration(isolated=False); c.load(); values = {}\n"
-        "for key, value in c.items(): values.update(value if isinstance(value, dict) else {key: value})\n"
-        "print(values.get('install.index-url') or values.get('global.index-url') or PyPI.simple_url)"
-    )
-    done = subprocess.run([sys.executable, "-c", FIND_PIP + code], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise LookupError("python3 has no pip, which knows this machine's package index: apt install python3-venv")
-    return done.stdout.strip().rstrip("/")
+    return (pip_index() or PUBLIC_INDEX).rstrip("/")
 
 
 def without_credentials(url):
@@ -140,25 +157,66 @@ def explain(error):
     return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
 
 
+def request(url, headers):
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS)
+
+
+def receive(index, name, sha256, folder):
+    """One attempt to bring a file. Raises LookupError when the index has none, or another, of this name."""
+    address = index.address_of({"name": name, "sha256": sha256})
+    partial = os.path.join(folder, name + ".partial")
+    digest = hashlib.sha256()
+    with index.request(address, index.headers_for(address)) as answer, open(partial, "wb") as file:
+        while block := answer.read(1 << 20):
+            digest.update(block)
+            file.write(block)
+        if answer.length:
+            raise OSError(f"the answer broke off {answer.length} bytes before its end")
+    if digest.hexdigest() != sha256:
+        os.unlink(partial)
+        raise LookupError(f"the index sends another file of this name, sha256 {digest.hexdigest()}, declared is {sha256}")
+    os.replace(partial, os.path.join(folder, name))
+
+
+def is_passing(error):
+    return not isinstance(error, urllib.error.HTTPError) or error.code >= 500 or error.code in (408, 429)
+
+
+def bring(index, name, sha256, folder):
+    """Brings a file of the index, verified; tries again what may pass. Raises LookupError and OSError."""
+    os.makedirs(folder, exist_ok=True)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return receive(index, name, sha256, folder)
+        except (OSError, http.client.HTTPException) as error:
+            if attempt == ATTEMPTS or not is_passing(error):
+                raise
+            time.sleep(2**attempt)
+
+
+def run(words):
+    index = Index(machine_index(), request)
+    if not words:
+        print(machine_index())
+    elif len(words) == 1:
+        print("\n".join(urllib.parse.unquote(name) for name, _, _ in index.page(words[0])))
+    else:
+        bring(index, *words)
+
+
 def main():
     words = sys.argv[1:]
-    if len(words) > 1:
+    if len(words) not in (0, 1, 3):
         print(__doc__, file=sys.stderr)
         return 3
     try:
-        if not words:
-            print(machine_index())
-            return 0
-
-        def request(url, headers):
-            return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60)
-
-        page = Index(machine_index(), request).page(words[0])
-        print("\n".join(urllib.parse.unquote(name) for name, _, _ in page))
+        run(words)
         return 0
     except LookupError as error:
         print(error.args[0], file=sys.stderr)
-    except (OSError, ValueError) as error:
+    except configparser.Error as error:
+        print(f"pip's configuration cannot be read: {error}".replace("\n", " "), file=sys.stderr)
+    except (OSError, ValueError, http.client.HTTPException) as error:
         print(explain(error), file=sys.stderr)
     return 1
 

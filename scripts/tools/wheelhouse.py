@@ -25,6 +25,7 @@ import urllib.request
 
 import package_index
 from model_snapshot.hub import DropTokenOnRedirect, retry_after
+from package_index import explain
 
 CHUNK = 1 << 20
 ATTEMPTS = 6
@@ -96,14 +97,6 @@ class Progress:
 
 def megabytes(bytes_):
     return f"{bytes_ / 1e6:.0f}"
-
-
-def explain(error):
-    """A failed request in words, without the address (it may carry a token)."""
-    if isinstance(error, urllib.error.HTTPError):
-        return f"the server answers {error.code} {error.reason}"
-    reason = getattr(error, "reason", error)
-    return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
 
 
 class Fetcher:

@@ -16,7 +16,7 @@ const KNOWN: Readonly<Record<string, RegExp | string>> = {
   "probe/sglang_probe/client.py": "asks the service on its own machine",
   "tools/ml-env-build": /--require-hashes/,
   "tools/model_snapshot/hub.py": "hands bytes to transfer.py and content to files.py, which compare them",
-  "tools/package_index.py": "finds the address of a file that wheelhouse.py compares",
+  "tools/package_index.py": /hexdigest\(\) != sha256/,
   "tools/wheelhouse.py": /hexdigest\(\) != |sha256/,
   "wheel/kernel_wheel/archives.py": /actual != archive\.sha256/,
   "wheel/kernel_wheel/environment.py": /--require-hashes/,
