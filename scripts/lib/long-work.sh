@@ -39,13 +39,15 @@ show_new() {
   SHOWN=$size
 }
 
-# follow_unit UNIT LOG: shows the log as it grows; 0 when the unit ended well.
+# follow_unit UNIT LOG: shows the log as it grows, at first ten times a second and after some seconds once; 0 when the unit
+# ended well.
 follow_unit() {
-  local unit=$1 log=$2 state
+  local unit=$1 log=$2 state tenths=1
   SHOWN=0
   while state=$(systemctl show --property=ActiveState --value "$unit") && [[ $state == active || $state == *activating ]]; do
     show_new "$log" "$SHOWN"
-    sleep 0.5
+    sleep "$((tenths / 10)).$((tenths % 10))"
+    ((tenths == 10)) || tenths=$((tenths + 1))
   done
   show_new "$log" "$SHOWN"
   # A transient unit that ended well is unloaded: its Result then reads "success".

@@ -16,6 +16,7 @@ from .semantic import ask, ask_in_turn, tokens_per_second
 from .server_info import differences, pool_problem
 from .spec import is_follower, port_of
 
+WAIT_SHARE = 20  # a look that comes late loses at most this part of the wait
 HEALTH_TIMEOUT_SECONDS = 30  # the server itself gives up after 20 s and answers 503
 QUIET_HINT_SECONDS = 60
 
@@ -29,7 +30,7 @@ class GateFailure(Exception):
 
 
 class Gate:
-    """One run of the gate over one specification. poll_seconds: pause between two looks at a loading server."""
+    """One run of the gate over one specification. poll_seconds: longest pause between two looks at a loading server."""
 
     samplings = ("temperature-0", "card")
 
@@ -117,7 +118,7 @@ class Gate:
                     f"not healthy within {self.spec['deadlineSeconds']} s: /health: {seen}; loading phase: "
                     f"{self.watch.phase or 'none seen'}; last log line: {last[0].strip()[:300]}",
                 )
-            time.sleep(self.poll_seconds)
+            time.sleep(min(self.poll_seconds, max(0.25, (time.monotonic() - self.started) / WAIT_SHARE)))
 
     def _is_as_far_as_it_gets(self):
         """Whether the service need not answer /health to be as far as it can get by itself."""
