@@ -64,8 +64,9 @@ function configurationTask(vmId: number, { mark }: CheckInput): Task {
 }
 
 /**
- * Tasks side by side, as many as the machine has cores and a few more, for most of their time is waiting. Each writes
- * into a pipe, never into a file; the pipes are read one after the other, so that no output is mixed.
+ * Tasks side by side, as many as the machine has cores and a few more, for most of their time is waiting. Who is free takes
+ * the next number from a pipe: four digits, which head reads at one go. Each worker writes into a pipe, never into a file;
+ * the pipes are read one after the other, so that no output is mixed.
  */
 function sideBySide(tasks: readonly Task[]): string {
   return [
@@ -74,10 +75,11 @@ function sideBySide(tasks: readonly Task[]): string {
     "count=${#commands[@]}",
     "width=$(($(nproc) + 2))",
     "((width < count)) || width=$count",
+    'exec {queue}< <(for ((task = 0; task < count; task++)); do printf %04d "$task"; done)',
     "pipes=()",
     "for ((worker = 0; worker < width; worker++)); do",
-    "  exec {pipe}< <(for ((task = worker; task < count; task += width)); do",
-    '    text=${texts[task]}; eval "${commands[task]}"; done)',
+    '  exec {pipe}< <(while task=$(head -c 4 <&"$queue") && [[ -n $task ]]; do',
+    '    task=$((10#$task)); text=${texts[task]}; eval "${commands[task]}"; done)',
     '  pipes+=("$pipe")',
     "done",
     'for pipe in ${pipes[@]+"${pipes[@]}"}; do cat <&"$pipe"; done',

@@ -7,6 +7,7 @@
 # facts: devices (JSON list of "NAME UUID"), driver
 
 DEVICES=""
+NO_PYTHON="python3 is not installed: the CUDA check needs it"
 
 # Debian's python3-minimal has no ctypes.
 has_python() {
@@ -16,10 +17,6 @@ has_python() {
 step_check() {
   local listed wanted
   DEVICES=""
-  if ! has_python; then
-    differs "python3 is not installed: the CUDA check needs it"
-    return
-  fi
   if ! listed=$(nvidia-smi --query-gpu=uuid --format=csv,noheader 2>&1 | sort); then
     differs "nvidia-smi fails: ${listed//$'\n'/ }"
     return
@@ -30,6 +27,7 @@ step_check() {
     return
   fi
   if ! DEVICES=$(file cuda-check.py | python3 - "$(argument count)" 2>&1); then
+    has_python || DEVICES=$NO_PYTHON
     differs "$DEVICES"
     DEVICES=""
   fi
@@ -56,7 +54,7 @@ way_on() {
 # Nothing can be repaired from in here but the tool that looks.
 step_apply() {
   local problem
-  if ! has_python; then
+  if [[ " ${DIFFERENCES[*]} " == *"$NO_PYTHON"* ]]; then
     install_packages python3
     run_check
   fi

@@ -12,28 +12,29 @@
 TOOL=/usr/local/lib/proxmox-gpu-stack/gpu-nodes
 CONFIGURATION=/etc/proxmox-gpu-stack/containers
 
-id() {
-  argument id
-}
-
-# What `pct config` says, asked for once a look: every call of pct starts Perl with all of Proxmox VE.
+ID=""
+# What `pct config` says, asked for once a look: every call of pct starts Perl with all of Proxmox VE. Its lines by name, too.
 CURRENT=""
+declare -A OPTIONS=()
 STATUS=""
 
 read_configuration() {
-  CURRENT=$(pct config "$(id)" 2>/dev/null)
+  local line
+  CURRENT=$(pct config "$ID" 2>/dev/null) || return
+  OPTIONS=()
+  while IFS= read -r line; do
+    [[ $line != ?*": "* ]] || OPTIONS[${line%%: *}]=${line#*: }
+  done <<<"$CURRENT"
 }
 
-option() {
-  local line
-  while IFS= read -r line; do
-    [[ $line != "$1: "* ]] || printf '%s\n' "${line#*: }"
-  done <<<"$CURRENT"
+# has_its_cards: does its configuration give it exactly the declared cards, by today's numbers?
+has_its_cards() {
+  [[ ! -x $TOOL ]] || "$TOOL" check "$ID" - <<<"$CURRENT" 2>/dev/null
 }
 
 # LXC's own word; one that was never started is unknown to it.
 running() {
-  STATUS=$(lxc-info --name "$(id)" --state --no-humanize 2>/dev/null) || STATUS=STOPPED
+  STATUS=$(lxc-info --name "$ID" --state --no-humanize 2>/dev/null) || STATUS=STOPPED
   [[ $STATUS == RUNNING ]]
 }
 
@@ -49,7 +50,7 @@ devices_text() {
 }
 
 guard() {
-  printf '/etc/systemd/system/pve-container@%s.service.d/gpu-nodes.conf' "$(id)"
+  printf '/etc/systemd/system/pve-container@%s.service.d/gpu-nodes.conf' "$ID"
 }
 
 has_cards() {
@@ -57,12 +58,12 @@ has_cards() {
 }
 
 has_nesting() {
-  [[ ,$(option features), == *,nesting=1,* ]]
+  [[ ,${OPTIONS[features]:-}, == *,nesting=1,* ]]
 }
 
 # Other features stay as they are: an adopted container may need them.
 features_with_nesting() {
-  { option features | tr ',' '\n' | grep -v '^nesting=' || true; } | { cat && echo nesting=1; } | grep . | paste -sd, -
+  { tr ',' '\n' <<<"${OPTIONS[features]:-}" | grep -v '^nesting=' || true; } | { cat && echo nesting=1; } | grep . | paste -sd, -
 }
 
 # One line a mount, as pct wants it: "/source,mp=/target,ro=1".
@@ -81,29 +82,48 @@ wanted_mounts() {
 
 # Bind mounts (a source that is a path) as they are, in an order of their own: pct's does not matter.
 current_mounts() {
-  sed -n 's/^mp[0-9]*: \(\/.*\)$/\1/p' <<<"$CURRENT" | while IFS= read -r mount; do normal_mount "$mount"; done | sort
+  local name
+  for name in "${!OPTIONS[@]}"; do
+    [[ ! $name =~ ^mp[0-9]+$ || ${OPTIONS[$name]} != /* ]] || printf '%s\n' "${OPTIONS[$name]}"
+  done
 }
 
-# Only where it appears and whether it may be written to count: an adopted container may have others (backup=0, shared=1).
-normal_mount() {
-  local source=${1%%,*}
-  printf '%s,%s\n' "$source" "$(printf '%s' "${1#*,}" | tr ',' '\n' | grep -E '^(mp=|ro=1$)' | sort | paste -sd, -)"
+# Only where each appears and whether it may be written to count: an adopted container may have others (backup=0, shared=1).
+normal_mounts() {
+  local line part target access
+  local -a parts
+  while IFS= read -r line; do
+    target="" access=""
+    IFS=, read -r -a parts <<<"$line"
+    for part in "${parts[@]:1}"; do
+      [[ $part != mp=* ]] || target=$part
+      [[ $part != ro=1 ]] || access=,ro=1
+    done
+    printf '%s\n' "${parts[0]},$target$access"
+  done | sort
 }
 
 mounts_differ() {
-  [[ $(wanted_mounts | while IFS= read -r mount; do normal_mount "$mount"; done | sort) != "$(current_mounts)" ]]
+  [[ $(wanted_mounts | normal_mounts) != "$(current_mounts | normal_mounts)" ]]
 }
 
 # What makes a container another one. Not repaired here: repairing it would mean building it anew.
 check_identity() {
-  local storage
-  [[ $(option unprivileged || true) == "$(argument unprivileged)" || ($(argument unprivileged) == 0 && -z $(option unprivileged)) ]] ||
-    fail "container $(id) has unprivileged=$(option unprivileged), the plan says $(argument unprivileged); this cannot be changed in place" \
+  local declared found=${OPTIONS[unprivileged]:-} storage=${OPTIONS[rootfs]:-}
+  declared=$(argument unprivileged)
+  [[ $found == "$declared" || ($declared == 0 && -z $found) ]] ||
+    fail "container $ID has unprivileged=$found, the plan says $declared; this cannot be changed in place" \
       "keep the value it has, or rebuild it: set protect: false, \`up\`, \`pulumi destroy --target …\`, \`up\` (its root disk is lost, its mounts stay)"
-  storage=$(option rootfs)
-  [[ ${storage%%:*} == "$(argument storage)" ]] ||
-    fail "container $(id) has its root disk on '${storage%%:*}', the plan says '$(argument storage)'" \
-      "write the storage it has into the stack file; to move the disk: pct move-volume $(id) rootfs $(argument storage), then \`up\`"
+  declared=$(argument storage)
+  storage=${storage%%:*}
+  [[ $storage == "$declared" ]] ||
+    fail "container $ID has its root disk on '$storage', the plan says '$declared'" \
+      "write the storage it has into the stack file; to move the disk: pct move-volume $ID rootfs $declared, then \`up\`"
+}
+
+# The address in its first network card's settings.
+address() {
+  [[ ,${OPTIONS[net0]:-}, =~ ,ip=([^,]*), ]] && printf '%s' "${BASH_REMATCH[1]}"
 }
 
 # The provider takes a refused change for done and does not try again; here it shows.
@@ -111,11 +131,12 @@ check_settings() {
   local name value found
   for name in cores memory swap hostname; do
     value=$(argument "$name")
-    found=$(option "$name")
+    found=${OPTIONS[$name]:-}
     [[ $found == "$value" ]] || differs "$name is '$found', the plan says $value: Proxmox VE has not taken that change"
   done
-  found=$(option net0 | tr ',' '\n' | sed -n 's/^ip=//p')
-  [[ $found == "$(argument address)" ]] || differs "its address is '$found', the plan says $(argument address): Proxmox VE has not taken that change"
+  value=$(argument address)
+  found=$(address || true)
+  [[ $found == "$value" ]] || differs "its address is '$found', the plan says $value: Proxmox VE has not taken that change"
 }
 
 settings_differ() {
@@ -125,31 +146,31 @@ settings_differ() {
 # The old way to pass cards. With it a container can start without its cards, or with others after a reboot.
 check_raw_lines() {
   local lines
+  [[ $CURRENT == *lxc.* ]] || return 0
   lines=$(grep -E '^lxc\.(mount\.entry: .*/dev/nvidia|cgroup2?\.devices\.allow: c 195:)' <<<"$CURRENT" || true)
   [[ -z $lines ]] ||
-    fail "container $(id) passes NVIDIA devices by raw lines too: ${lines//$'\n'/; }" \
-      "delete these lines from /etc/pve/lxc/$(id).conf, then run \`up\` again: the stack sets devN instead"
+    fail "container $ID passes NVIDIA devices by raw lines too: ${lines//$'\n'/; }" \
+      "delete these lines from /etc/pve/lxc/$ID.conf, then run \`up\` again: the stack sets devN instead"
 }
 
 step_check() {
-  read_configuration || fail "container $(id) does not exist on $(machine_name)" \
+  ID=$(argument id)
+  read_configuration || fail "container $ID does not exist on $(machine_name)" \
     "it was taken away behind the stack's back: \`pulumi up --refresh\` makes it anew and fills it"
-  [[ $(option lock) != create ]] || fail "container $(id) is only half made (lock: create)" \
-    "if nobody is making it (pvesh get /cluster/tasks): pct unlock $(id), pct destroy $(id), then \`up\` makes it anew"
+  [[ ${OPTIONS[lock]:-} != create ]] || fail "container $ID is only half made (lock: create)" \
+    "if nobody is making it (pvesh get /cluster/tasks): pct unlock $ID, pct destroy $ID, then \`up\` makes it anew"
   check_identity
   check_raw_lines
   check_settings
   has_nesting || differs "nesting is off: systemd in the container needs it"
   ! mounts_differ || differs "bind mounts are not as declared"
   if has_cards; then
-    check_text "$CONFIGURATION/$(id)" "$(devices_text)
+    check_text "$CONFIGURATION/$ID" "$(devices_text)
 "
     check_text "$(guard)" "$(file guard)
 "
   fi
-  if [[ -x $TOOL ]]; then
-    "$TOOL" check "$(id)" 2>/dev/null || differs "the device nodes are not those of its cards"
-  fi
+  has_its_cards || differs "the device nodes are not those of its cards"
   if ! running; then
     differs "it is not running"
     return
@@ -159,7 +180,7 @@ step_check() {
 
 # The running container can lag behind its configuration: changes to devices and mounts wait for a restart.
 inside_as_planned() {
-  local mount target path devices=() inside
+  local mount target line mode numbers devices=() inside
   mapfile -t devices < <(sed -n 's/^dev[0-9]*: \(path=\)\{0,1\}\(\/dev\/nvidia[^,]*\).*/\2/p' <<<"$CURRENT")
   inside=$(look_inside ${devices[@]+"${devices[@]}"}) || return 1
   while IFS= read -r mount; do
@@ -168,27 +189,31 @@ inside_as_planned() {
     [[ $inside == *$'\n'"mount ${target%%,*}"$'\n'* ]] || return 1
   done < <(wanted_mounts)
   # The host's devices under these paths, with the declared mode.
-  for path in ${devices[@]+"${devices[@]}"}; do
-    [[ $inside == *$'\n'"device $path $(stat -c %t:%T "$path") $(argument deviceMode)"$'\n'* ]] || return 1
-  done
+  mode=$(argument deviceMode)
+  if ((${#devices[@]} > 0)); then
+    numbers=$(stat -c '%n %t:%T' "${devices[@]}" 2>/dev/null) || return 1
+    while IFS= read -r line; do
+      [[ $inside == *$'\n'"device $line $mode"$'\n'* ]] || return 1
+    done <<<"$numbers"
+  fi
   # A card that was taken from it must be gone too.
-  [[ $inside == *$'\n'"cards $(card_names | grep -c .)"$'\n'* ]]
+  [[ $inside == *$'\n'"cards $(card_names | wc -l)"$'\n'* ]]
 }
 
 # look_inside DEVICE…: mounts, devices and the number of cards in the running container, one a line, at one go.
 look_inside() {
   # shellcheck disable=SC2016 # for the container's shell
-  pct exec "$(id)" --keep-env 0 -- sh -c '
+  pct exec "$ID" --keep-env 0 -- sh -c '
     echo
     while read -r _ target _; do echo "mount $target"; done </proc/mounts
-    for path; do stat -c "device %n %t:%T 0%a" "$path"; done
+    [ $# = 0 ] || stat -c "device %n %t:%T 0%a" "$@"
     echo "cards $(ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l)"' sh "$@" 2>/dev/null && echo end
 }
 
 # change VERB WORD…: `pct VERB ID WORD…`
 change() {
-  when_unlocked "$(id)" pct "$1" "$(id)" "${@:2}" ||
-    fail "\`pct $1\` of container $(id) was refused" "the line above says why; run \`up\` again when that is gone"
+  when_unlocked "$ID" pct "$1" "$ID" "${@:2}" ||
+    fail "\`pct $1\` of container $ID was refused" "the line above says why; run \`up\` again when that is gone"
 }
 
 set_mounts() {
@@ -207,27 +232,28 @@ set_mounts() {
 }
 
 wait_for_systemd() {
-  local state="" attempt
-  for attempt in $(seq 1 120); do
+  local state="" deadline=$((SECONDS + 60))
+  while ((SECONDS < deadline)); do
     # Right after the start the service manager does not answer yet.
-    state=$(pct exec "$(id)" --keep-env 0 -- systemctl is-system-running 2>/dev/null || true)
+    state=$(pct exec "$ID" --keep-env 0 -- timeout 60 systemctl is-system-running --wait 2>/dev/null || true)
     [[ $state == running || $state == degraded ]] && return 0
-    sleep 0.5
+    sleep 0.1
   done
-  fail "container $(id) started, but its systemd is '$state' after a minute" "look inside: pct enter $(id), then systemctl --failed (attempt $attempt)"
+  state=$(pct exec "$ID" --keep-env 0 -- systemctl is-system-running 2>/dev/null || true)
+  fail "container $ID started, but its systemd is '$state' after a minute" "look inside: pct enter $ID, then systemctl --failed"
 }
 
 # What the host needs to give the container its cards at every boot.
 declare_devices() {
   if has_cards; then
-    put_text "$CONFIGURATION/$(id)" 644 "$(devices_text)
+    put_text "$CONFIGURATION/$ID" 644 "$(devices_text)
 "
     put_text "$(guard)" 644 "$(file guard)
 "
     systemctl daemon-reload
     "$TOOL" nodes || fail "device nodes of the GPUs could not be made" "see the lines above"
   else
-    rm -f "$CONFIGURATION/$(id)" "$(guard)"
+    rm -f "$CONFIGURATION/$ID" "$(guard)"
     systemctl daemon-reload
   fi
 }
@@ -235,40 +261,37 @@ declare_devices() {
 # 0 when the running container has all that it must have: somebody may be served by it, so it is not restarted.
 runs_as_planned() {
   running && has_nesting && ! mounts_differ || return 1
-  if [[ -x $TOOL ]]; then
-    "$TOOL" check "$(id)" 2>/dev/null || return 1
-  fi
-  inside_as_planned
+  has_its_cards && inside_as_planned
 }
 
 step_apply() {
-  ! settings_differ || fail "container $(id): $(printf '%s; ' "${DIFFERENCES[@]}")" \
+  ! settings_differ || fail "container $ID: $(printf '%s; ' "${DIFFERENCES[@]}")" \
     "run \`pulumi up --refresh\`: it reads the container anew and sends the change again"
   declare_devices
   # A backup may stop a container and start it again.
-  wait_until_unlocked "$(id)"
+  wait_until_unlocked "$ID"
   read_configuration
   if runs_as_planned; then
-    say "container $(id) has its devices, mounts and nesting: it keeps running"
+    say "container $ID has its devices, mounts and nesting: it keeps running"
     return
   fi
   if running; then
-    say "stopping container $(id): its devices, mounts or features change"
+    say "stopping container $ID: its devices, mounts or features change"
     change shutdown --timeout 120 --forceStop 1
   fi
   # First: where a card is gone, Proxmox VE refuses every other change with the device's number alone.
   if [[ -x $TOOL ]]; then
-    when_unlocked "$(id)" "$TOOL" attach "$(id)" || fail "container $(id) cannot get its GPUs" "see the line above"
+    when_unlocked "$ID" "$TOOL" attach "$ID" || fail "container $ID cannot get its GPUs" "see the line above"
   fi
   has_nesting || change set --features "$(features_with_nesting)"
   ! mounts_differ || set_mounts
-  say "starting container $(id)"
-  when_unlocked "$(id)" pct start "$(id)" || running || fail "container $(id) does not start" "see: journalctl -b -u pve-container@$(id)"
+  say "starting container $ID"
+  when_unlocked "$ID" pct start "$ID" || running || fail "container $ID does not start" "see: journalctl -b -u pve-container@$ID"
   wait_for_systemd
 }
 
 step_facts() {
-  fact id "$(id)"
+  fact id "$ID"
   fact status "${STATUS,,}"
-  fact address "$(option net0 | sed -n 's/.*,ip=\([^,/]*\).*/\1/p')"
+  fact address "$(address | cut -d/ -f1)"
 }

@@ -36,13 +36,16 @@ name_of() {
   sed -n '/^\[/q; s/^\(hostname\|name\): //p' "$1"
 }
 
+# Of its file: pct takes half a second to start, and what is asked for here is never a change that waits.
 option() {
-  pct config "$(argument id)" | sed -n "s/^$1: //p"
+  local file
+  file=$(guest)
+  [[ -z $file ]] || sed -n "/^\[/q; s/^$1: //p" "$file"
 }
 
 check_disk() {
   local size
-  size=$(option rootfs 2>/dev/null | sed -n 's/.*size=\([^,]*\).*/\1/p' || true)
+  size=$(option rootfs | sed -n 's/.*size=\([^,]*\).*/\1/p' || true)
   [[ -n $size ]] || return 0
   (($(numfmt --from=iec "$size") <= $(argument diskGiB) * 1024 ** 3)) ||
     fail "the root disk of container $(argument id) has $size, the stack file says $(argument diskGiB)G; a disk cannot shrink" \

@@ -9,6 +9,8 @@
 TOOL=/usr/local/lib/proxmox-gpu-stack/gpu-nodes
 UNIT=/etc/systemd/system/gpu-nodes.service
 CONFIGURATION=/etc/proxmox-gpu-stack
+# "NAME NODE" of each declared card.
+NODES=()
 
 cards_text() {
   argument cards | tr ',' '\n' | sed 's/:/ /'
@@ -29,7 +31,8 @@ forgotten_containers() {
 }
 
 step_check() {
-  local name id problem
+  local name id found
+  NODES=()
   check_text "$TOOL" "$(file gpu-nodes)
 "
   check_text "$UNIT" "$(file gpu-nodes.service)
@@ -43,7 +46,13 @@ step_check() {
   [[ -x $TOOL && -e $CONFIGURATION/cards ]] || return 0
   [[ -c /dev/nvidiactl && -c /dev/nvidia-uvm ]] || differs "device nodes are missing"
   while IFS= read -r name; do
-    problem=$("$TOOL" card "$name" 2>&1 >/dev/null) || differs "${problem#gpu-nodes: }"
+    # Prints the node, or why there is none.
+    if found=$("$TOOL" card "$name" 2>&1); then
+      NODES+=("$name $found")
+    else
+      NODES+=("$name missing")
+      differs "${found#gpu-nodes: }"
+    fi
   done < <(card_names)
 }
 
@@ -69,11 +78,7 @@ step_apply() {
 }
 
 step_facts() {
-  local name list=()
-  while IFS= read -r name; do
-    list+=("$name $("$TOOL" card "$name" 2>/dev/null || printf missing)")
-  done < <(card_names)
-  fact cards "$(json_list "${list[@]}")"
+  fact cards "$(json_list ${NODES[@]+"${NODES[@]}"})"
 }
 
 step_remove() {

@@ -6,6 +6,8 @@
 # facts: kernel (running release), bootId
 
 BLACKLIST=/etc/modprobe.d/blacklist-nouveau.conf
+# A file a kernel: what its initramfs looked like when the blacklist was found in it. Gone with the next boot.
+SOUND_INITRAMFS=/run/proxmox-gpu-stack/initramfs
 # The install line also stops what a blacklist does not: loading by name, by other files' aliases, as a dependency.
 BLACKLIST_TEXT='# Managed by proxmox-gpu-stack. The NVIDIA driver cannot drive a card that nouveau holds.
 blacklist nouveau
@@ -64,12 +66,17 @@ check_blacklist() {
 
 # A kernel's initramfs must hold the blacklist as it is now: it loads modules before /etc is there.
 initramfs_blacklists() {
-  local file listing image=/boot/initrd.img-$1
+  local file listing print image=/boot/initrd.img-$1
   file=$(blacklist_file || true)
   [[ -n $file && -e $image && ! $file -nt $image ]] || return 1
+  # Unpacking one takes seconds: what was found in it holds until the file changes.
+  print="$file $(stat --format='%i %s %y %z' "$image")"
+  ! same_text "$SOUND_INITRAMFS/$1" "$print" || return 0
   # Read whole: a reader that stops at the first match would end lsinitramfs by a signal, which counts as a failure.
   listing=$(lsinitramfs "$image" 2>/dev/null) || return 1
-  [[ $listing$'\n' == *"/modprobe.d/$(basename "$file")"$'\n'* ]]
+  [[ $listing$'\n' == *"/modprobe.d/$(basename "$file")"$'\n'* ]] || return 1
+  install -d -m 755 "$SOUND_INITRAMFS"
+  printf '%s' "$print" >"$SOUND_INITRAMFS/$1"
 }
 
 # Kernels with an initramfs that would load nouveau.

@@ -80,7 +80,7 @@ it("declares the cards of one that runs with them, without a restart", () => {
   );
   host.write("units/pve-container@129.service.d/keep", "");
   host.write("containers/keep", "");
-  host.command("stat", "echo c3:0");
+  host.command("stat", "echo /dev/nvidia0 c3:0");
   host.command("gpu-nodes-tool", "exit 0");
   symlinkSync(host.path("bin/gpu-nodes-tool"), host.path("gpu-nodes"));
   const { status, stderr, json } = attach("rw", "left:GPU-1");

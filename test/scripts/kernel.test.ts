@@ -1,3 +1,5 @@
+import { existsSync, readFileSync, utimesSync } from "node:fs";
+
 import { scriptText } from "../../plan/script";
 import { Sandbox } from "./bash";
 
@@ -66,5 +68,62 @@ describe("lines that load nouveau in spite of a blacklist", () => {
       `${library}\nstep_check() { :; }\nstep_facts() { fact lines "$(nouveau_loaders)"; }`,
     );
     expect(result.json.lines).toBe(found ? `${path}:1:${line}` : "");
+  });
+});
+
+describe("a kernel's initramfs", () => {
+  const KERNEL = "6.8.12-4-pve";
+
+  beforeEach(() => {
+    sandbox.write("etc/modprobe.d/blacklist-nouveau.conf", "blacklist nouveau\n");
+    sandbox.write(`boot/initrd.img-${KERNEL}`, "an image");
+    holds("main/etc/modprobe.d/blacklist-nouveau.conf");
+    age("etc/modprobe.d/blacklist-nouveau.conf", 100);
+  });
+
+  /** What is packed into the image. */
+  const holds = (...paths: string[]) =>
+    sandbox.command("lsinitramfs", `echo read >>${sandbox.path("log")}; printf '%s\\n' ${paths.join(" ")}`);
+
+  function age(name: string, seconds: number): void {
+    const then = Date.now() / 1000 - seconds;
+    utimesSync(sandbox.path(name), then, then);
+  }
+
+  function looked(): { blacklists: boolean; unpacked: number } {
+    const script = scriptText("host/kernel.sh").replaceAll(
+      /\/(boot|etc|run|usr\/lib)\//g,
+      (folder) => `${sandbox.folder}${folder}`,
+    );
+    const answer = `step_check() { :; }
+step_facts() { fact answer "$(initramfs_blacklists ${KERNEL} && echo yes || echo no)"; }`;
+    const { json } = sandbox.step(
+      ["step", "files", "packages", "nvidia", "gpu-users", "reboot"],
+      `${script}\n${answer}`,
+    );
+    const log = sandbox.path("log");
+    const unpacked = existsSync(log) ? readFileSync(log, "utf8").split("\n").length - 1 : 0;
+    return { blacklists: json.answer === "yes", unpacked };
+  }
+
+  it("that blacklists nouveau is unpacked once, and again when it is another one", () => {
+    expect(looked()).toEqual({ blacklists: true, unpacked: 1 });
+    expect(looked()).toEqual({ blacklists: true, unpacked: 1 });
+    sandbox.write(`boot/initrd.img-${KERNEL}`, "a new one");
+    holds("main/etc/modprobe.d/other.conf");
+    expect(looked()).toEqual({ blacklists: false, unpacked: 2 });
+  });
+
+  it("that does not blacklist nouveau is unpacked at every look", () => {
+    holds("main/etc/modprobe.d/other.conf");
+    expect(looked()).toEqual({ blacklists: false, unpacked: 1 });
+    holds("main/etc/modprobe.d/blacklist-nouveau.conf");
+    expect(looked()).toEqual({ blacklists: true, unpacked: 2 });
+  });
+
+  it("that is older than the blacklist is not believed, whatever was found in it", () => {
+    expect(looked().blacklists).toBe(true);
+    age("etc/modprobe.d/blacklist-nouveau.conf", -100);
+    expect(looked()).toEqual({ blacklists: false, unpacked: 1 });
   });
 });

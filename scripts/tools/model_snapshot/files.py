@@ -6,6 +6,8 @@ import json
 import os
 
 RECORD = ".snapshot.json"
+# Folder of contents that are still on their way.
+PARTIAL = ".partial"
 
 
 class SnapshotError(Exception):

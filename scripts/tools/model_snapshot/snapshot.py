@@ -7,11 +7,10 @@ import shutil
 import threading
 
 from .facts import CONFIGS, config_problems
-from .files import RECORD, SnapshotError, content, files_below, has_content, is_untouched, load_record, size_of
-from .hub import Hub
+from .files import PARTIAL, RECORD, SnapshotError, content, files_below, has_content, is_untouched, load_record, size_of
+from .parallel import in_parallel
 from .progress import Progress
 from .room import human, require_room, size_below
-from .transfer import PARTIAL, Transfer, in_parallel
 
 # What `hf download` keeps for itself beside the files; of no use to anybody else.
 CLIENT_FOLDER = os.path.join(".cache", "huggingface", "")
@@ -61,6 +60,10 @@ class Snapshot:
 
     def fetch(self, token):
         """Brings PATH to the declared revision. Raises SnapshotError; PATH is then as it was."""
+        # Here: a check, which every look at a stack runs, loads nothing of HTTP and TLS.
+        from .hub import Hub
+        from .transfer import Transfer
+
         self.refuse_odd_place()
         self.finish_switch()
         os.makedirs(os.path.join(self.aside, PARTIAL), exist_ok=True)

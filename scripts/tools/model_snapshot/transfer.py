@@ -6,28 +6,13 @@ import http.client
 import os
 import threading
 
-from .files import SnapshotError, content, hash_into, new_digest, size_of
+from .files import PARTIAL, SnapshotError, content, hash_into, new_digest, size_of
 from .hub import Patience
+from .parallel import in_parallel
 from .progress import Progress
 from .room import no_room
 
-PARTIAL = ".partial"
-WORKERS = 8
 BLOCK = 1 << 19
-
-
-def in_parallel(work, items, stopped=None):
-    """Results of work for every item as they come; the first failure stops what has not begun, and is raised."""
-    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        futures = [pool.submit(work, item) for item in items]
-        try:
-            for future in concurrent.futures.as_completed(futures):
-                yield future.result()
-        except BaseException:
-            if stopped:
-                stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 class Transfer:
