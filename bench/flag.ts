@@ -8,7 +8,8 @@ import { table } from "./hyperfine";
 /** Factors on the recorded times of a real server's start: as the lab has it, and as long as a real one with a small model. */
 const TIME_SCALES = ["0.02", "1"];
 
-const QUESTION = JSON.stringify({
+/** What every comparison asks; sampling and thinking are left to the server. */
+export const QUESTION = JSON.stringify({
   model: "qwen3.6-tiny",
   messages: [{ role: "user", content: "What is 2 and 2? Answer in one short sentence." }],
   chat_template_kwargs: { enable_thinking: false },

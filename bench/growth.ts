@@ -7,7 +7,7 @@
  *   node -r ./cli/typescript.js bench/growth.ts     prints Markdown; progress is on standard error
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -16,6 +16,7 @@ import { parse, stringify } from "yaml";
 import { shellWord } from "../plan/script";
 import { initStack, PROJECT, type StackFile } from "../test/lab/stack/lab-stack";
 import { makeMany } from "../test/lab/stack/many-containers";
+import { emptyProject } from "./empty-project";
 import { hyperfine, table, type Measured } from "./hyperfine";
 import { observe, type Observed } from "./processes";
 
@@ -38,30 +39,6 @@ function stackFile(size: number, salt: string | undefined): string {
   const values = Object.fromEntries(Object.entries(file).map(([key, value]) => [`${prefix}${key}`, value]));
   writeFileSync(path, stringify({ encryptionsalt: salt, config: values }));
   return path;
-}
-
-/** A program that does nothing, with a stack of its own: what is left is the engine's. */
-function emptyProject(): string {
-  const project = join(folder, "empty");
-  mkdirSync(project);
-  writeFileSync(
-    join(project, "Pulumi.yaml"),
-    "name: empty\nruntime: { name: nodejs, options: { typescript: false } }\n",
-  );
-  writeFileSync(join(project, "index.js"), "");
-  writeFileSync(join(project, "package.json"), '{ "name": "empty", "main": "index.js" }\n');
-  spawnSync("ln", ["-s", join(PROJECT, "node_modules"), join(project, "node_modules")]);
-  const { status, stderr } = spawnSync(
-    "bash",
-    ["-c", `. engine/env.sh && pulumi stack init empty --cwd ${project}`],
-    {
-      cwd: PROJECT,
-      env: environment,
-      encoding: "utf8",
-    },
-  );
-  if (status !== 0) throw new Error(stderr);
-  return `pulumi preview --stack empty --cwd ${shellWord(project)} --non-interactive`;
 }
 
 const SDKS = 'require("@pulumi/pulumi"); require("@pulumi/command"); require("@muhlba91/pulumi-proxmoxve")';
@@ -128,7 +105,8 @@ async function run(): Promise<void> {
     { runs: String(RUNS), warmup: 1, environment, cwd: PROJECT },
   );
   process.stdout.write(`### Start\n\n${table(["part", "median [s]", "min [s]", "max [s]"], seconds(parts))}`);
-  const commands = new Map([[0, emptyProject()]]);
+  const empty = emptyProject(folder, environment);
+  const commands = new Map([[0, `pulumi preview ${empty} --non-interactive`]]);
   for (const size of SIZES) {
     const file = shellWord(stackFile(size, encryptionsalt));
     commands.set(

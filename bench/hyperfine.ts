@@ -65,12 +65,13 @@ export function hyperfine(ways: readonly Way[], options: HyperfineOptions): Meas
   return results.map(({ command, median, min, max }) => ({ name: command, median, min, max }));
 }
 
-/** What a command line took, once. */
-export function timed(name: string, run: () => void): Measured {
-  const begun = process.hrtime.bigint();
-  run();
-  const seconds = Number(process.hrtime.bigint() - begun) / 1e9;
-  return { name, median: seconds, min: seconds, max: seconds };
+/** Seconds that were taken otherwise, summed up as hyperfine does. */
+export function measured(name: string, seconds: readonly number[]): Measured {
+  const sorted = [...seconds].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? NaN;
+  const lower = sorted.length % 2 === 1 ? upper : (sorted[middle - 1] ?? NaN);
+  return { name, median: (lower + upper) / 2, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN };
 }
 
 /** A Markdown table; the first column is text. */
