@@ -27,20 +27,50 @@ fetch() {
     --speed-limit 1 --speed-time "$DOWNLOAD_SILENCE" "$@"
 }
 
+# fetch_whole URL PARTIAL: what an interrupted run left is gone on with, and what breaks off is, as long as each try brings
+# something. 0 when PARTIAL is complete; otherwise what came stays for the next run.
+fetch_whole() {
+  local size before=-1 status again=yes
+  while true; do
+    status=0
+    fetch --retry-connrefused --continue-at - --output "$2" "$1" || status=$?
+    case $status in
+      0) return 0 ;;
+      # Not found; or a server that sends no parts: once more from the start.
+      22 | 33 | 36)
+        [[ $again == yes ]] || return 1
+        again=""
+        rm -f "$2"
+        ;;
+      # No such host, nobody there: tried five times already.
+      6 | 7) return 1 ;;
+    esac
+    size=$(stat --format=%s "$2" 2>/dev/null || echo 0)
+    ((size > before)) || return 1
+    before=$size
+  done
+}
+
+give_up_download() {
+  fail "$1 could not be downloaded" "check that this machine reaches the address, then run \`up\` again: what came is kept"
+}
+
 # download URL PATH SHA256: does nothing when PATH already has that checksum.
 download() {
-  local url=$1 path=$2 sha256=$3 partial actual
+  local url=$1 path=$2 sha256=$3 partial actual left=""
   ! has_checksum "$path" "$sha256" || return 0
   partial=$path.partial
   install -d -m 755 "$(dirname "$path")"
   say "downloading $url"
-  # --continue-at resumes what an interrupted run left; a server without ranges sends it whole again.
-  if ! fetch --retry-connrefused --continue-at - --output "$partial" "$url"; then
-    rm -f "$partial"
-    fetch --output "$partial" "$url" ||
-      fail "$url could not be downloaded" "check that this machine reaches the address, then run \`up\` again"
-  fi
+  [[ ! -s $partial ]] || left=yes
+  fetch_whole "$url" "$partial" || give_up_download "$url"
   actual=$(sha256sum "$partial" | cut -d' ' -f1)
+  if [[ $actual != "$sha256" && -n $left ]]; then
+    say "what an earlier run left is of another file: once more from the start"
+    rm -f "$partial"
+    fetch_whole "$url" "$partial" || give_up_download "$url"
+    actual=$(sha256sum "$partial" | cut -d' ' -f1)
+  fi
   if [[ $actual != "$sha256" ]]; then
     rm -f "$partial"
     fail "$url has sha256 $actual, declared is $sha256; the file was thrown away" \
