@@ -2,13 +2,12 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 
+import { cacheFolder } from "../cli/cache-folder";
 import { shellWord } from "../plan/script";
 
 const FOLDER = join(__dirname, "ansible");
-const CACHE = process.env.PROXMOX_GPU_STACK_CACHE ?? join(homedir(), ".cache", "proxmox-gpu-stack");
 
 function must(command: string, words: readonly string[]): void {
   const { status } = spawnSync(command, words, { stdio: ["ignore", 2, 2] });
@@ -19,12 +18,12 @@ function must(command: string, words: readonly string[]): void {
 export function installAnsible(): string {
   const lock = join(FOLDER, "requirements.lock");
   const digest = createHash("sha256").update(readFileSync(lock)).digest("hex").slice(0, 12);
-  const folder = join(CACHE, "bench", `ansible-${digest}`);
+  const folder = join(cacheFolder(), "bench", `ansible-${digest}`);
   const complete = join(folder, ".complete");
   if (!existsSync(complete)) {
     process.stderr.write(`installing Ansible in ${folder}\n`);
     rmSync(folder, { recursive: true, force: true });
-    mkdirSync(join(CACHE, "bench"), { recursive: true });
+    mkdirSync(join(cacheFolder(), "bench"), { recursive: true });
     must("python3", ["-m", "venv", folder]);
     must(join(folder, "bin", "pip"), ["install", "--quiet", "--require-hashes", "--no-deps", "-r", lock]);
     writeFileSync(complete, "");

@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { PROJECT_DIRECTORY } from "../../config/load";
+import { cacheFolder } from "../cache-folder";
 
 const run = promisify(execFile);
 
@@ -38,11 +39,6 @@ export async function show(command: string, words: readonly string[], env = proc
     child.on("error", reject);
     child.on("close", (code) => resolve(code ?? 1));
   });
-}
-
-/** Folder of the project's cache. */
-export function cacheFolder(): string {
-  return process.env["PROXMOX_GPU_STACK_CACHE"] ?? path.join(homedir(), ".cache/proxmox-gpu-stack");
 }
 
 /** The local wheelhouse. */

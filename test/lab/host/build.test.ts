@@ -9,15 +9,17 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+
+import { cacheFolder } from "../../../cli/cache-folder";
 import { takeNetwork } from "../network";
 import { run } from "./test-lab";
 
 jest.setTimeout(600_000);
 
 const labFolder = resolve(__dirname, "../../../lab");
-const cache = join(process.env.PROXMOX_GPU_STACK_CACHE ?? join(homedir(), ".cache/proxmox-gpu-stack"));
+const cache = cacheFolder();
 
 /** Folders of the built pieces with this name. */
 const pieces = (folder: string, piece: string): string[] =>

@@ -1,14 +1,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+import { cacheFolder } from "../../../cli/cache-folder";
 import { run, TestLab } from "./test-lab";
 
 jest.setTimeout(600_000);
 
-const labCache = join(
-  process.env.PROXMOX_GPU_STACK_CACHE ?? join(homedir(), ".cache/proxmox-gpu-stack"),
-  "lab",
-);
+const labCache = join(cacheFolder(), "lab");
 const bootId = "cat /proc/sys/kernel/random/boot_id";
 
 describe("a lab host's life", () => {

@@ -11,16 +11,12 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 
+import { cacheFolder } from "../../../cli/cache-folder";
 import { LabStack, PROJECT } from "./lab-stack";
 
-const SAVED = join(
-  process.env.PROXMOX_GPU_STACK_CACHE ?? join(homedir(), ".cache", "proxmox-gpu-stack"),
-  "lab",
-  "saved",
-);
+const SAVED = join(cacheFolder(), "lab", "saved");
 
 /** Saved states that no test file started from for so long are removed when another is made; a run takes less. */
 const KEPT_HOURS = 3;
