@@ -54,3 +54,8 @@ export function takeNetwork(folder: string): string {
   }
   throw new Error(`every network from ${NETWORKS}.1 to ${NETWORKS}.254 is taken: ls -l ${CLAIMS}`);
 }
+
+/** Gives a network back; to be called when its lab is gone. */
+export function giveBackNetwork(subnet: string): void {
+  rmSync(join(CLAIMS, subnet), { force: true });
+}

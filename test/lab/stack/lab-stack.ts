@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { parse, stringify } from "yaml";
 
-import { takeNetwork } from "../network";
+import { giveBackNetwork, takeNetwork } from "../network";
 
 export const PROJECT = join(__dirname, "..", "..", "..");
 
@@ -82,6 +82,7 @@ export class LabStack {
   down(): void {
     this.must("lab/lab", ["down"]);
     rmSync(this.folder, { recursive: true, force: true });
+    giveBackNetwork(this.subnet);
   }
 
   /** Throws the state away: the next `up` meets a host of which it knows nothing. */
