@@ -28,7 +28,8 @@ fetch() {
 }
 
 # fetch_whole URL PARTIAL: what an interrupted run left is gone on with, and what breaks off is, as long as each try brings
-# something. 0 when PARTIAL is complete; otherwise what came stays for the next run.
+# something. 0 when PARTIAL is complete, else 60 for a certificate that is not accepted, or another number; what came then stays
+# for the next run.
 fetch_whole() {
   local size before=-1 status again=yes
   while true; do
@@ -42,8 +43,8 @@ fetch_whole() {
         again=""
         rm -f "$2"
         ;;
-      # No such host, nobody there: tried five times already.
-      6 | 7) return 1 ;;
+      # No such host, nobody there: tried five times already. A certificate that is not accepted will not be the next time.
+      6 | 7 | 60) return "$status" ;;
     esac
     size=$(stat --format=%s "$2" 2>/dev/null || echo 0)
     ((size > before)) || return 1
@@ -51,7 +52,10 @@ fetch_whole() {
   done
 }
 
+# give_up_download URL STATUS
 give_up_download() {
+  (($2 != 60)) || fail "$1 could not be downloaded: its server's certificate is not accepted" \
+    "curl's line above says why; where it is not valid yet, or has expired: is the clock of $(machine_name) right? (timedatectl) Then run \`up\` again"
   fail "$1 could not be downloaded" "check that this machine reaches the address, then run \`up\` again: what came is kept"
 }
 
@@ -63,12 +67,12 @@ download() {
   install -d -m 755 "$(dirname "$path")"
   say "downloading $url"
   [[ ! -s $partial ]] || left=yes
-  fetch_whole "$url" "$partial" || give_up_download "$url"
+  fetch_whole "$url" "$partial" || give_up_download "$url" "$?"
   actual=$(sha256sum "$partial" | cut -d' ' -f1)
   if [[ $actual != "$sha256" && -n $left ]]; then
     say "what an earlier run left is of another file: once more from the start"
     rm -f "$partial"
-    fetch_whole "$url" "$partial" || give_up_download "$url"
+    fetch_whole "$url" "$partial" || give_up_download "$url" "$?"
     actual=$(sha256sum "$partial" | cut -d' ' -f1)
   fi
   if [[ $actual != "$sha256" ]]; then

@@ -149,10 +149,17 @@ class Index:
         raise LookupError(f"the index no longer offers it ({len(page)} files of {package} are there)")
 
 
+def certificate_problem(error):
+    """What is wrong with the server's certificate; None when that is not why the request failed."""
+    return getattr(getattr(error, "reason", error), "verify_message", None)
+
+
 def explain(error):
     """A failed request in words, without the address (it may carry a token)."""
     if isinstance(error, urllib.error.HTTPError):
         return f"the server answers {error.code} {error.reason}"
+    if problem := certificate_problem(error):
+        return f"the server's certificate is not accepted: {problem}; is this machine's clock right? (timedatectl)"
     reason = getattr(error, "reason", error)
     return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
 
@@ -179,7 +186,10 @@ def receive(index, name, sha256, folder):
 
 
 def is_passing(error):
-    return not isinstance(error, urllib.error.HTTPError) or error.code >= 500 or error.code in (408, 429)
+    """Whether another attempt may bring what this one did not."""
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code >= 500 or error.code in (408, 429)
+    return certificate_problem(error) is None
 
 
 def bring(index, name, sha256, folder):

@@ -162,6 +162,8 @@ class Fetcher:
                 time.sleep(min(retry_after(error.headers.get("Retry-After", "")), 120))
             except (OSError, http.client.HTTPException) as error:
                 cause = explain(error)
+                if package_index.certificate_problem(error):
+                    raise WheelhouseError(f"{file['name']}: {cause}") from None
                 if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
                     break
             else:

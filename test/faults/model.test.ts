@@ -1,6 +1,11 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import type { LabStack } from "../lab/stack/lab-stack";
+import { futureCertificate } from "../security/future-certificate";
 import { everyStep } from "./every-step";
-import type { Keeps } from "./case-name";
+import type { Keeps, Said } from "./case-name";
 import { faults, useFaultLab, type FaultCase } from "./fault-case";
 import { hub, startServices, stopService } from "./strikes";
 
@@ -83,7 +88,7 @@ faults("every step", "model", [
 ]);
 
 /** A hub that does something wrong while the model is fetched. */
-function bad(fault: string, rule: object, cause: string, next: string): FaultCase {
+function bad(fault: string, rule: object, cause: Said["cause"], next: string): FaultCase {
   return {
     fault,
     change: (lab) => {
@@ -105,6 +110,42 @@ const passes = (fault: string, rule: object): FaultCase => ({
 
 const first = "model-00001-of-00002.safetensors";
 
+/** A name of the hub that the host knows from a file, and does not know any more when the file lacks it. */
+const HUB_NAME = "hub.lab.test";
+const learnName = (lab: LabStack) => lab.onHost(`echo ${lab.subnet}.1 ${HUB_NAME} >>/etc/hosts`);
+const forgetName = (lab: LabStack) =>
+  lab.onHost(`sed '/ ${HUB_NAME}$/d' /etc/hosts >/tmp/hosts && cat /tmp/hosts >/etc/hosts`);
+
+/**
+ * What a clock that is behind does to a host: no certificate is valid yet. Its clock is the machine's and stays; a server's
+ * certificate is of the next century instead, signed by one that the host trusts.
+ */
+const FUTURE_PORT = 8443;
+let future: ChildProcess | undefined;
+
+async function serveFromTheFuture(lab: LabStack): Promise<void> {
+  const address = `${lab.subnet}.1`;
+  const { key, certificate, hashName } = futureCertificate(address);
+  lab.onHost(`echo ${Buffer.from(certificate).toString("base64")} | base64 -d >/etc/ssl/certs/${hashName}`);
+  const file = join(lab.folder, "future.pem");
+  writeFileSync(file, key + certificate, { mode: 0o600 });
+  // A process of its own: this one waits for `up`.
+  const words = [
+    "s_server",
+    "-quiet",
+    "-www",
+    "-accept",
+    `${address}:${FUTURE_PORT}`,
+    "-cert",
+    file,
+    "-key",
+    file,
+  ];
+  future = spawn("openssl", words, { stdio: "ignore" });
+  await lab.until(`timeout 1 bash -c '</dev/tcp/${address}/${FUTURE_PORT}' && echo listens`, /^listens/m);
+}
+afterAll(() => future?.kill());
+
 faults("single", "model", [
   bad(
     "the hub does not have the repository",
@@ -124,6 +165,35 @@ faults("single", "model", [
       stopService(lab, "model-hub");
     },
     mend: startServices,
+  },
+  {
+    ...bad(
+      "names are not resolved any more",
+      {},
+      ["Temporary failure in name resolution", "Name or service not known"],
+      "run `up` again",
+    ),
+    change: (lab) => {
+      learnName(lab);
+      declare(lab, { ...OPEN, endpoint: `http://${HUB_NAME}:8090` });
+    },
+    strike: forgetName,
+    mend: learnName,
+  },
+  {
+    ...bad(
+      "the host's clock is behind",
+      {},
+      "is not accepted: certificate is not yet valid",
+      "is this machine's clock right? (timedatectl)",
+    ),
+    change: (lab) => {
+      declare(lab, { ...OPEN, endpoint: `https://${lab.subnet}.1:${FUTURE_PORT}` });
+    },
+    strike: serveFromTheFuture,
+    mend: (lab) => {
+      declare(lab, OPEN, undefined, folder());
+    },
   },
   passes("the hub closes the connection in the middle of a file, once", {
     kind: "short",

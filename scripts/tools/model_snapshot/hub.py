@@ -81,6 +81,18 @@ class Hub:
             if error.code == 404:
                 raise SnapshotError(f"{what}: {url} answers 404: no such repository, revision or file") from None
             raise
+        except urllib.error.URLError as error:
+            self.refuse_certificate(error, what)
+            raise
+
+    def refuse_certificate(self, error, what):
+        """Another attempt would meet the same certificate."""
+        problem = getattr(error.reason, "verify_message", None)
+        if problem is not None:
+            raise SnapshotError(
+                f"{what}: the certificate of {self.base} is not accepted: {problem}",
+                "where it is not valid yet, or has expired: is this machine's clock right? (timedatectl) Then run `up` again",
+            ) from None
 
     def refuse_access(self, error, what):
         page = f"{self.base}/{self.repo}"
