@@ -56,7 +56,7 @@ format-shell:
 packages:
 	@scripts/install-packages
 
-faults: packages engine ## makes faults happen to a deployed stack (about an hour); writes docs/reliability.md
+faults: packages engine ## makes faults happen to a deployed stack (about half an hour); writes docs/reliability.md
 	@test/faults/run
 
 check-patches: ## tries the patches of kernel recipes on SOURCE=ARCHIVE

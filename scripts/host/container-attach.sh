@@ -216,18 +216,21 @@ change() {
     fail "\`pct $1\` of container $ID was refused" "the line above says why; run \`up\` again when that is gone"
 }
 
+# All in one change: a host that goes down between two would start the container without what the first took away.
 set_mounts() {
-  local line number=0 arguments=() stale
+  local line name number=0 arguments=() set=" " stale=()
   while IFS= read -r line; do
     install -d -m 755 "${line%%,*}"
-    while grep -q "^mp$number: [^/]" <<<"$CURRENT"; do number=$((number + 1)); done
+    # Volumes keep their numbers.
+    while [[ ${OPTIONS[mp$number]:-/} != /* ]]; do number=$((number + 1)); done
     arguments+=("--mp$number" "$line")
+    set+="mp$number "
     number=$((number + 1))
   done < <(wanted_mounts)
-  stale=$(sed -n 's/^\(mp[0-9]*\): \/.*$/\1/p' <<<"$CURRENT")
-  if [[ -n $stale ]]; then
-    change set --delete "$(paste -sd, - <<<"$stale")"
-  fi
+  for name in "${!OPTIONS[@]}"; do
+    [[ ! $name =~ ^mp[0-9]+$ || ${OPTIONS[$name]} != /* || $set == *" $name "* ]] || stale+=("$name")
+  done
+  ((${#stale[@]} == 0)) || arguments+=(--delete "$(printf '%s\n' "${stale[@]}" | sort -V | paste -sd, -)")
   ((${#arguments[@]} == 0)) || change set "${arguments[@]}"
 }
 

@@ -99,6 +99,18 @@ it("restarts one whose mount is to be read-only, once, and says so before", () =
   expect(log().match(/^(shutdown|start) /gm)).toEqual(["shutdown ", "start "]);
 });
 
+it("changes all mounts by one command, so that a host that goes down leaves it with the old or with the new", () => {
+  const others = [
+    "mp1: local-lvm:vm-129-disk-1,mp=/data,size=8G",
+    "mp2: /srv/old,mp=/old",
+    "mp10: /srv/older,mp=/older",
+  ];
+  container([...CONFIGURATION, ...others], ["mount /models", "cards 0"]);
+  host.write("after", [...CONFIGURATION, others[0]].join("\n").replace(",backup=0", ",ro=1"));
+  expect(attach("ro").status).toBe(0);
+  expect(log().match(/^set .*/gm)).toEqual(["set 129 --mp0 /srv/models,mp=/models,ro=1 --delete mp2,mp10"]);
+});
+
 it("restarts one that does not have yet what its configuration says", () => {
   container(CONFIGURATION, ["mount /other", "cards 0"]);
   expect(attach().status).toBe(0);
