@@ -40,7 +40,7 @@ fetch_whole() {
       # Not found; or a server that sends no parts: once more from the start.
       22 | 33 | 36)
         [[ $again == yes ]] || return 1
-        again=""
+        again="" before=-1
         rm -f "$2"
         ;;
       # No such host, nobody there: tried five times already. A certificate that is not accepted will not be the next time.
@@ -67,18 +67,15 @@ download() {
   install -d -m 755 "$(dirname "$path")"
   say "downloading $url"
   [[ ! -s $partial ]] || left=yes
-  fetch_whole "$url" "$partial" || give_up_download "$url" "$?"
-  actual=$(sha256sum "$partial" | cut -d' ' -f1)
-  if [[ $actual != "$sha256" && -n $left ]]; then
-    say "what an earlier run left is of another file: once more from the start"
-    rm -f "$partial"
+  while true; do
     fetch_whole "$url" "$partial" || give_up_download "$url" "$?"
     actual=$(sha256sum "$partial" | cut -d' ' -f1)
-  fi
-  if [[ $actual != "$sha256" ]]; then
+    [[ $actual != "$sha256" ]] || break
     rm -f "$partial"
-    fail "$url has sha256 $actual, declared is $sha256; the file was thrown away" \
+    [[ -n $left ]] || fail "$url has sha256 $actual, declared is $sha256; the file was thrown away" \
       "compare the declared checksum with the publisher's; a changed file under the same address is a reason to stop"
-  fi
+    left=""
+    say "what an earlier run left is of another file: once more from the start"
+  done
   mv -f "$partial" "$path"
 }

@@ -205,10 +205,12 @@ def bring(index, name, sha256, folder):
 
 
 def run(words):
-    index = Index(machine_index(), request)
+    address = machine_index()
     if not words:
-        print(machine_index())
-    elif len(words) == 1:
+        print(address)
+        return
+    index = Index(address, request)
+    if len(words) == 1:
         print("\n".join(urllib.parse.unquote(name) for name, _, _ in index.page(words[0])))
     else:
         bring(index, *words)

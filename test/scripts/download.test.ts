@@ -113,6 +113,13 @@ describe("a download", () => {
     expect(readFileSync(join(folder, "kept/file"))).toEqual(CONTENT);
   });
 
+  it("that breaks off at a server without ranges starts again", async () => {
+    [breaks, isWithoutRanges] = [1, true];
+    expect((await download()).status).toBe(0);
+    expect(ranges).toEqual([undefined, "bytes=1000-", undefined]);
+    expect(readFileSync(join(folder, "kept/file"))).toEqual(CONTENT);
+  });
+
   it("that cannot be completed keeps what came for the next run", async () => {
     [breaks, vanishes] = [1, true];
     const result = await download();
