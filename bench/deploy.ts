@@ -7,7 +7,7 @@
  *
  *   node -r ./cli/typescript.js bench/deploy.ts     prints Markdown; progress is on standard error
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import { shellWord } from "../plan/script";
 import { emptyProject } from "./empty-project";
 import { secondsToFirstAnswer } from "./first-answer";
 import { flagChange } from "./flag";
-import { comparison, goal, hyperfine, measured, table, type Measured } from "./hyperfine";
+import { comparison, goal, hyperfine, measured, seconds, table, type Measured } from "./hyperfine";
 import { installAnsible, playbook } from "./playbook";
 import { newestProcess, TrafficRecorder, type Traffic } from "./traffic";
 
@@ -122,19 +122,10 @@ async function deployFromBare(name: string, seen: Deployments): Promise<Traffic>
   if (name === STACK) lab.forget();
   const recorder = new TrafficRecorder(lab.subnet);
   await recorder.listening();
-  const child = spawn("bash", ["-c", deployments[name] ?? ""], {
-    cwd: PROJECT,
-    env: environment,
-    stdio: ["ignore", 2, 2],
-  });
-  const begun = Date.now();
   const failed = new AbortController();
-  const ended = new Promise<number>((resolve, reject) => {
-    child.on("exit", (status) => {
-      if (status === 0) return resolve((Date.now() - begun) / 1000);
-      failed.abort();
-      reject(new Error(`${name}: ended with ${status}`));
-    });
+  const ended = seconds("bash", ["-c", deployments[name] ?? ""], environment);
+  ended.catch(() => {
+    failed.abort();
   });
   const [answered, whole] = await Promise.all([secondsToFirstAnswer(lab.endpoint(), failed.signal), ended]);
   process.stderr.write(`${name}: answers after ${answered} s, ended after ${whole} s\n`);

@@ -1,14 +1,13 @@
 /** One changed flag of a service that runs: an `up`, beside a restart by hand of what is there, both to an answer. */
-import { spawn } from "node:child_process";
 import { join } from "node:path";
 
 import { PROJECT, type LabStack } from "../test/lab/stack/lab-stack";
-import { table } from "./hyperfine";
+import { seconds, table } from "./hyperfine";
 
 /** Factors on the recorded times of a real server's start: as the lab has it, and as long as a real one with a small model. */
 const TIME_SCALES = ["0.02", "1"];
 
-/** What every comparison asks; sampling and thinking are left to the server. */
+/** What every comparison asks. */
 export const QUESTION = JSON.stringify({
   model: "qwen3.6-tiny",
   messages: [{ role: "user", content: "What is 2 and 2? Answer in one short sentence." }],
@@ -22,18 +21,6 @@ function answers(url: string, steps: number): string {
     `until ${curl} ${url}/server_info | grep -qE '"speculative_num_steps": ?${steps}\\b'; do sleep 0.05; done`,
     `until ${curl} ${url}/v1/chat/completions --header 'content-type: application/json' --data '${QUESTION}' >/dev/null; do sleep 0.05; done`,
   ].join("; ");
-}
-
-/** Runs a command line and resolves with the seconds that it took. */
-function seconds(command: string, words: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const begun = Date.now();
-  const child = spawn(command, words, { cwd: PROJECT, env: environment, stdio: ["ignore", 2, 2] });
-  return new Promise((resolve, reject) => {
-    child.on("exit", (status) => {
-      if (status === 0) resolve((Date.now() - begun) / 1000);
-      else reject(new Error(`${words.join(" ")} ended with ${status}`));
-    });
-  });
 }
 
 /**

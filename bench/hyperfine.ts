@@ -1,8 +1,10 @@
 /** Measuring command lines with hyperfine, and tables of what was seen. */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+import { PROJECT } from "../test/lab/stack/lab-stack";
 
 /** One way to do what is compared. */
 export interface Way {
@@ -63,6 +65,22 @@ export function hyperfineExport(
 export function hyperfine(ways: readonly Way[], options: HyperfineOptions): Measured[] {
   const { results } = JSON.parse(hyperfineExport("json", ways, options)) as HyperfineResults;
   return results.map(({ command, median, min, max }) => ({ name: command, median, min, max }));
+}
+
+/** Runs a command line in the project's folder and resolves with the seconds that it took, while others go on here. */
+export function seconds(
+  command: string,
+  words: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
+  const begun = Date.now();
+  const child = spawn(command, words, { cwd: PROJECT, env: environment, stdio: ["ignore", 2, 2] });
+  return new Promise((resolve, reject) => {
+    child.on("exit", (status) => {
+      if (status === 0) resolve((Date.now() - begun) / 1000);
+      else reject(new Error(`${words.join(" ")} ended with ${status}`));
+    });
+  });
 }
 
 /** Seconds that were taken otherwise, summed up as hyperfine does. */

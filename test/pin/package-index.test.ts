@@ -1,5 +1,4 @@
 /** The tool that brings uv into a container, and knows which index a machine uses. */
-import { spawn } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -11,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { runProgram, type Outcome } from "../run-program";
 import { PackageIndex, type IndexFile } from "./support/package-index";
 
 const TOOL = path.join(__dirname, "../../scripts/tools/package_index.py");
@@ -32,15 +32,9 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-interface Outcome {
-  readonly code: number | null;
-  readonly output: string;
-  readonly errors: string;
-}
-
 /** Runs the tool as on a machine whose own configuration is `environment` and nothing else. */
-async function tool(words: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
-  const child = spawn("python3", [TOOL, ...words], {
+const tool = (words: readonly string[], environment: Record<string, string> = {}) =>
+  runProgram("python3", [TOOL, ...words], {
     env: {
       PATH: process.env.PATH,
       HOME: directory,
@@ -48,12 +42,6 @@ async function tool(words: readonly string[], environment: Record<string, string
       ...environment,
     },
   });
-  let [output, errors] = ["", ""];
-  child.stdout.on("data", (data: Buffer) => (output += data.toString()));
-  child.stderr.on("data", (data: Buffer) => (errors += data.toString()));
-  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
-  return { code, output, errors };
-}
 
 describe("bringing a file", () => {
   const folder = () => path.join(directory, "into");

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -11,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { runProgram } from "../run-program";
 import { PackageIndex, type IndexFile } from "./support/package-index";
 
 const TOOL = path.join(__dirname, "../../scripts/tools/wheelhouse.py");
@@ -43,28 +43,8 @@ function list(files: readonly IndexFile[] = index.files, changes: object = {}): 
   return file;
 }
 
-interface Outcome {
-  readonly code: number | null;
-  readonly output: string;
-  readonly errors: string;
-}
-
-async function tool(action: string, listFile: string, ...words: string[]): Promise<Outcome> {
-  const child = spawn("python3", [
-    TOOL,
-    action,
-    "--dir",
-    path.join(directory, "house"),
-    "--list",
-    listFile,
-    ...words,
-  ]);
-  let [output, errors] = ["", ""];
-  child.stdout.on("data", (data: Buffer) => (output += data.toString()));
-  child.stderr.on("data", (data: Buffer) => (errors += data.toString()));
-  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
-  return { code, output, errors };
-}
+const tool = (action: string, listFile: string, ...words: string[]) =>
+  runProgram("python3", [TOOL, action, "--dir", path.join(directory, "house"), "--list", listFile, ...words]);
 
 const fetchFrom = (listFile: string, ...words: string[]) =>
   tool("fetch", listFile, "--index", index.url, ...words);

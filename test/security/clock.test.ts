@@ -1,5 +1,4 @@
 /** A clock that is behind: certificates are not valid yet. Everything that fetches says so, and asks once. */
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -7,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { SCRIPTS, scriptText } from "../../plan/script";
+import { runProgram, type Outcome } from "../run-program";
 import { futureCertificate } from "./future-certificate";
 
 jest.setTimeout(60_000);
@@ -38,23 +38,14 @@ beforeEach(() => {
 const url = () => `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 /** Runs a command that trusts the server but for its dates. */
-async function run(command: string, words: readonly string[], input = "") {
+function run(command: string, words: readonly string[], input = ""): Promise<Outcome> {
   const authority = join(folder, "authority");
-  const environment = {
-    PATH: process.env.PATH,
-    HOME: folder,
-    CURL_CA_BUNDLE: authority,
-    SSL_CERT_FILE: authority,
-  };
-  const child = spawn(command, words, {
-    env: { ...environment, UV_DEFAULT_INDEX: `${url()}/simple`, PYTHONPATH: join(SCRIPTS, "tools") },
+  const trust = { CURL_CA_BUNDLE: authority, SSL_CERT_FILE: authority };
+  const tools = { UV_DEFAULT_INDEX: `${url()}/simple`, PYTHONPATH: join(SCRIPTS, "tools") };
+  return runProgram(command, words, {
+    env: { PATH: process.env.PATH, HOME: folder, ...trust, ...tools },
+    input,
   });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (data: Buffer) => (output += data.toString()));
-  child.stdin.end(input);
-  const status = await new Promise((resolve) => child.on("close", resolve));
-  return { status, output };
 }
 
 function write(name: string, value: object): string {
@@ -62,7 +53,7 @@ function write(name: string, value: object): string {
   return join(folder, name);
 }
 
-const FETCHES: Readonly<Record<string, () => Promise<{ status: unknown; output: string }>>> = {
+const FETCHES: Readonly<Record<string, () => Promise<Outcome>>> = {
   "a step's download": () =>
     run(
       "bash",
@@ -95,10 +86,11 @@ download ${url()}/file ${folder}/file ${SHA256}`,
 test.each(Object.keys(FETCHES))(
   "%s says that the certificate is not valid yet, and asks for the clock",
   async (name) => {
-    const { status, output } = (await FETCHES[name]?.()) ?? {};
-    expect(status).toBe(1);
-    expect(output).toContain("certificate is not yet valid");
-    expect(output).toMatch(/clock .*right\? \(timedatectl\)/);
+    const outcome = await FETCHES[name]?.();
+    expect(outcome?.code).toBe(1);
+    const said = `${outcome?.output}${outcome?.errors}`;
+    expect(said).toContain("certificate is not yet valid");
+    expect(said).toMatch(/clock .*right\? \(timedatectl\)/);
     expect(connections).toBe(1);
   },
 );
