@@ -9,7 +9,7 @@ import { HOST, inContainer, step, type Step } from "./step";
 import { toolkitOf, toolkitPath } from "./toolkit-steps";
 import { digestedRecipes, lockedTorch } from "./wheel-digest";
 import { compileJobs } from "./wheel-jobs";
-import { fileList, filesOfLock } from "./wheelhouse-steps";
+import { fileList, filesOfLock, uvFiles } from "./wheelhouse-steps";
 
 export { wheelDigests, type BuildChoice } from "./wheel-digest";
 
@@ -130,7 +130,8 @@ function planWheel(
         ...Object.fromEntries(patches.map((patch) => [`patches/${patch.name}`, withoutEnd(patch.text)])),
         requirements: withoutEnd(lock),
         "build.lock": withoutEnd(buildLock),
-        uv: withoutEnd(readFileSync(join(projectDirectory, "environments", "uv.lock.txt"), "utf8")),
+        "uv-wheel": fileList(uvFiles(projectDirectory)),
+        "package_index.py": scriptText("tools/package_index.py"),
         ...(config.wheelhouse === undefined
           ? {}
           : { files: fileList(filesOfLock(environment.lock, projectDirectory)) }),

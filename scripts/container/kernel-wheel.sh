@@ -5,8 +5,9 @@
 # uses: step files packages download long-work
 # arguments: package, version (with the local version that carries the digest), digest (of everything that goes into it),
 #            torch, cuda (version or empty), architectures, patches, jobs: the last five so that a preview shows what changed
-# texts: recipe.json, patches/NAME…, requirements (the environment's lock), build.lock, uv (the lock of uv), files (the
-#        wheelhouse's list; without it packages come from the index), cuda-architectures.py, kernel_wheel/NAME.py…
+# texts: recipe.json, patches/NAME…, requirements (the environment's lock), build.lock, uv-wheel (SHA256 BYTES NAME of uv
+#        itself), package_index.py, files (the wheelhouse's list; without it packages come from the index),
+#        cuda-architectures.py, kernel_wheel/NAME.py…
 # facts: digest, file, sha256, from (wheelhouse, build or kept)
 
 WHEELS=/var/cache/proxmox-gpu-stack/wheels
@@ -75,7 +76,7 @@ take_shared() {
 }
 
 install_tools() {
-  local packages=(g++ patch ccache curl ca-certificates python3 python3-dev python3-venv) missing=() name
+  local packages=(g++ patch ccache curl ca-certificates python3 python3-dev) missing=() name
   for name in "${packages[@]}"; do
     package_installed "$name" || missing+=("$name")
   done

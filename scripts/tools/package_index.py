@@ -164,8 +164,20 @@ def explain(error):
     return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
 
 
+class DropCredentialsOnRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows redirects; an index may send to a mirror or a store, which must not get its password."""
+
+    def redirect_request(self, request, *arguments):
+        following = super().redirect_request(request, *arguments)
+        if following is not None and following.host != request.host:
+            following.remove_header("Authorization")
+        return following
+
+
 def request(url, headers):
-    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS)
+    """The open answer. Raises HTTPError or OSError."""
+    asked = urllib.request.Request(url, headers={"User-Agent": "proxmox-gpu-stack", **headers})
+    return urllib.request.build_opener(DropCredentialsOnRedirect).open(asked, timeout=TIMEOUT_SECONDS)
 
 
 def receive(index, name, sha256, folder):

@@ -24,23 +24,16 @@ import urllib.parse
 import urllib.request
 
 import package_index
-from model_snapshot.hub import DropTokenOnRedirect, retry_after
-from package_index import explain
+from model_snapshot.hub import retry_after
+from package_index import explain, request
 
 CHUNK = 1 << 20
 ATTEMPTS = 6
 WORKERS = 6
-TIMEOUT_SECONDS = 60
 
 
 class WheelhouseError(Exception):
     """One line for a person: which file, and why."""
-
-
-def request(url, headers):
-    """The open answer. Raises HTTPError or OSError."""
-    asked = urllib.request.Request(url, headers={"User-Agent": "proxmox-gpu-stack", **headers})
-    return urllib.request.build_opener(DropTokenOnRedirect).open(asked, timeout=TIMEOUT_SECONDS)
 
 
 def index_at(url):

@@ -8,6 +8,8 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { runProgram, type Outcome } from "../run-program";
@@ -94,6 +96,25 @@ describe("bringing a file", () => {
     expect(outcome.errors).toMatch(why);
     expect(existsSync(folder()) ? readdirSync(folder()) : []).toEqual([]);
   });
+});
+
+test("an index's password goes along with redirects to the index itself, and to no other host", async () => {
+  const six = index.file("six");
+  const seen: string[] = [];
+  const front = createServer((request, response) => {
+    seen.push(`${request.url} ${request.headers.authorization}`);
+    const location = request.url === "/simple/six/" ? "/moved/six/" : `${index.url}/six/`;
+    response.writeHead(302, { Location: location }).end();
+  });
+  await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+  const { port } = front.address() as AddressInfo;
+  const environment = { UV_DEFAULT_INDEX: `http://user:secret@127.0.0.1:${port}/simple` };
+  const outcome = await tool([six.name, six.sha256, directory], environment);
+  front.close();
+  expect(outcome).toEqual({ code: 0, output: "", errors: "" });
+  const basic = `Basic ${Buffer.from("user:secret").toString("base64")}`;
+  expect(seen).toEqual([`/simple/six/ ${basic}`, `/moved/six/ ${basic}`]);
+  expect(index.credentials).toEqual([]);
 });
 
 describe("the index of this machine", () => {

@@ -1,9 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 import { SCRIPTS } from "../../plan/script";
+import { PackageIndex } from "../pin/support/package-index";
+import { runProgram } from "../run-program";
 
 const ORIGINAL = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
 
@@ -178,6 +181,74 @@ print(zipfile.ZipFile(made).read("thing-1.0+pgs.abc.dist-info/METADATA").decode(
         target,
       ),
     ).toBe("1.0+pgs.abc");
+  });
+});
+
+describe("uv", () => {
+  const UV = "uv-9.8.7-py3-none-any.whl";
+  const PROGRAM = `
+import sys
+from pathlib import Path
+from kernel_wheel import failure, uv_tool
+folder = Path(sys.argv[1])
+uv_tool.STORE = folder / "store"
+wheels = [Path(name) for name in sys.argv[3:]] or None
+try:
+    print(uv_tool.install(folder / "uv-wheel", sys.argv[2], wheels).read_text())
+except failure.Failure as error:
+    print(error.cause, "|", error.way_on)
+`;
+
+  /** A wheel that holds uv, listed as a step sends it; the path of the file. */
+  function listed(): { file: string; sha256: string; body: Buffer } {
+    const file = join(folder, UV);
+    python(
+      `import sys, zipfile\nwith zipfile.ZipFile(sys.argv[1], "w") as wheel: wheel.writestr("uv-9.8.7.data/scripts/uv", "the program")`,
+      file,
+    );
+    const body = readFileSync(file);
+    const sha256 = createHash("sha256").update(body).digest("hex");
+    write("uv-wheel", `${sha256} ${body.length} ${UV}\n`);
+    return { file, sha256, body };
+  }
+  const install = async (index: string, ...wheels: string[]) => {
+    const outcome = await runProgram("python3", ["-c", PROGRAM, folder, index, ...wheels], {
+      env: { ...process.env, PYTHONPATH: `${join(SCRIPTS, "wheel")}:${join(SCRIPTS, "tools")}` },
+    });
+    expect(outcome.errors).toBe("");
+    return outcome.output.trim().split("\n").at(-1);
+  };
+
+  it("comes from the index as the one file that is listed, and only once", async () => {
+    const { body, sha256 } = listed();
+    const index = new PackageIndex();
+    await index.start();
+    const file = { package: "uv", name: UV, sha256, bytes: body.length, uploaded: "" };
+    index.files.push({ ...file, body });
+    expect(await install(index.url)).toBe("the program");
+    expect(await install(index.url)).toBe("the program");
+    await index.stop();
+    expect(index.asked).toEqual([UV]);
+    expect(readdirSync(join(folder, "store", "uv-9.8.7")).sort()).toEqual([".complete", "bin"]);
+  });
+
+  it("is told to be missing with what the index says", async () => {
+    listed();
+    const index = new PackageIndex();
+    await index.start();
+    const told = await install(index.url);
+    await index.stop();
+    expect(told).toBe(
+      "uv could not be had: the server answers 404 Not Found | check that this container reaches its package index",
+    );
+  });
+
+  it("comes from the wheelhouse, where a damaged one is refused", async () => {
+    const { file } = listed();
+    writeFileSync(file, "something else");
+    expect(await install("", file)).toMatch(/^the wheelhouse holds no undamaged wheel of uv \|/);
+    listed();
+    expect(await install("", file)).toBe("the program");
   });
 });
 

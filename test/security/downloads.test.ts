@@ -7,7 +7,7 @@ const SCRIPTS = path.join(PROJECT_DIRECTORY, "scripts");
 
 /** What fetches over a network. */
 const FETCHES =
-  /\b(curl|wget) +-|"(curl|wget)"|\burlopen\(|\bbuild_opener\b|HTTPS?Connection\(|\bgit clone\b|\bpip"?\)?,? "?(install|download|sync)\b|apt-key|add-apt-repository/;
+  /\b(curl|wget) +-|"(curl|wget)"|\burlopen\(|\bwith request\(|\bbuild_opener\b|HTTPS?Connection\(|\bgit clone\b|\bpip"?\)?,? "?(install|download|sync)\b|apt-key|add-apt-repository/;
 
 /** The files that fetch, and what in them compares the hash; for those that fetch nothing that is kept, why. */
 const KNOWN: Readonly<Record<string, RegExp | string>> = {
@@ -20,7 +20,6 @@ const KNOWN: Readonly<Record<string, RegExp | string>> = {
   "tools/wheelhouse.py": /hexdigest\(\) != |sha256/,
   "wheel/kernel_wheel/archives.py": /actual != archive\.sha256/,
   "wheel/kernel_wheel/environment.py": /--require-hashes/,
-  "wheel/kernel_wheel/uv_tool.py": /--require-hashes/,
 };
 
 const texts = readdirSync(SCRIPTS, { recursive: true, encoding: "utf8" })

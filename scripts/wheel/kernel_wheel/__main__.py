@@ -1,8 +1,8 @@
 """python3 -m kernel_wheel INPUTS WORK RESULT: builds the wheel that INPUTS/recipe.json describes.
 
-INPUTS holds recipe.json, patches/, requirements (the environment's lock), build.lock, uv (the lock of uv), files (the
-wheelhouse's list; without it packages come from the index) and cuda-architectures.py. WORK stays until the wheel is there:
-an interrupted build goes on where it was. RESULT gets the wheel and manifest.json, at once and only when everything holds.
+INPUTS holds recipe.json, patches/, requirements (the environment's lock), build.lock, uv-wheel (SHA256 BYTES NAME of uv itself),
+files (the wheelhouse's list; without it packages come from the index), package_index.py and cuda-architectures.py. WORK stays
+until the wheel is there: an interrupted build goes on where it was. RESULT gets the wheel and manifest.json, at once and only when everything holds.
 What is left to a person goes to INPUTS/problem: what, and the way on, a line each.
 """
 
@@ -107,8 +107,9 @@ def run(inputs: Path, work: Path, result: Path) -> None:
     work.mkdir(parents=True, exist_ok=True)
     wheels = wheelhouse_files(inputs / "files")
     source, vendored = prepare_sources(recipe, inputs, work)
-    uv = uv_tool.install(inputs / "uv", recipe.index, wheels)
-    environment = BuildEnvironment(recipe, work, uv, wheels)
+    index = uv_tool.index_of(recipe.index) if wheels is None else ""
+    uv = uv_tool.install(inputs / "uv-wheel", index, wheels)
+    environment = BuildEnvironment(recipe, work, uv, wheels, index)
     environment.make(inputs / "requirements", inputs / "build.lock")
     require_torch(recipe, environment)
     wheel = compilation.build(environment, source, vendored, work.with_name(work.name + ".log"))

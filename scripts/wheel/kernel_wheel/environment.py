@@ -15,9 +15,9 @@ from .recipe import Recipe
 class BuildEnvironment:
     """A virtual environment in the work folder."""
 
-    def __init__(self, recipe: Recipe, work: Path, uv: Path, wheels: list[Path] | None) -> None:
-        """`wheels`: the files of the wheelhouse; None: packages come from the index."""
-        self.recipe, self.work, self.uv, self.wheels = recipe, work, uv, wheels
+    def __init__(self, recipe: Recipe, work: Path, uv: Path, wheels: list[Path] | None, index: str) -> None:
+        """`wheels`: the files of the wheelhouse; None: packages come from `index`, an address that may hold a password."""
+        self.recipe, self.work, self.uv, self.wheels, self.index = recipe, work, uv, wheels, index
         self.folder = work / "environment"
         self.python = self.folder / "bin" / "python3"
 
@@ -28,6 +28,8 @@ class BuildEnvironment:
         variables |= {"UV_PYTHON_DOWNLOADS": "never", "UV_LINK_MODE": "hardlink", "VIRTUAL_ENV": str(self.folder)}
         if self.wheels is not None:
             variables["UV_OFFLINE"] = "1"
+        else:
+            variables["UV_DEFAULT_INDEX"] = self.index
         if self.recipe.cuda_home:
             variables["CUDA_HOME"] = variables["CUDA_PATH"] = self.recipe.cuda_home
             variables["CUDACXX"] = f"{self.recipe.cuda_home}/bin/nvcc"
@@ -44,7 +46,7 @@ class BuildEnvironment:
 
     def _source(self) -> list[str]:
         if self.wheels is None:
-            return ["--default-index", self.recipe.index] if self.recipe.index else []
+            return []
         folders = sorted({str(path.parent) for path in self.wheels if path.suffix == ".whl" or path.name.endswith(".tar.gz")})
         return ["--no-index", *(f"--find-links={folder}" for folder in folders)]
 

@@ -52,6 +52,8 @@ export class PackageIndex {
   fault: (name: string, earlier: number) => Fault = () => undefined;
   /** Whole or partial requests for files: "name" or "name bytes=10-". */
   readonly asked: string[] = [];
+  /** The credentials that requests brought, as headers. */
+  readonly credentials: string[] = [];
   private readonly server: Server = createServer((request, response) => this.answer(request, response));
 
   async start(): Promise<void> {
@@ -90,6 +92,7 @@ export class PackageIndex {
   }
 
   private answer(request: IncomingMessage, response: ServerResponse): void {
+    if (request.headers.authorization !== undefined) this.credentials.push(request.headers.authorization);
     const [, area, ...rest] = decodeURIComponent(request.url ?? "").split("/");
     if (area === "simple") return this.page(rest[0] ?? "", response);
     // Both as an index stores files, and as a mirror of a wheelhouse does: the last part is the name.
