@@ -22,13 +22,14 @@ require_go() {
   fi
 }
 
-# build_go_program NAME MODULE PACKAGE LDFLAGS: sets ARTIFACT to the path of the executable NAME, built from the main
-# package PACKAGE of the Go module in the folder MODULE, with the linker flags LDFLAGS.
+# build_go_program NAME MODULE PACKAGE LDFLAGS [EMBEDS]: sets ARTIFACT to the path of the executable NAME, built from the
+# main package PACKAGE of the Go module in the folder MODULE, with the linker flags LDFLAGS. EMBEDS is a file EMBEDS.json of
+# the module that is empty: the program itself prints what belongs there, and is built again with it.
 # Several runs at once build it once. A build that was interrupted starts over with what Go has kept of it.
 build_go_program() {
-  local name="$1" module="$2" package="$3" ldflags="$4" cache folder lock
+  local name="$1" module="$2" package="$3" ldflags="$4" embeds="${5:-}" cache folder lock
   cache="$(engine_cache)"
-  folder="$cache/$name-$(_inputs_digest "$module" "$package" "$ldflags")"
+  folder="$cache/$name-$(_inputs_digest "$module" "$package" "$ldflags" "$embeds")"
   ARTIFACT="$folder/$name"
   [[ ! -x "$ARTIFACT" ]] || return 0
 
@@ -44,6 +45,7 @@ build_go_program() {
     step_begin "building $name"
     mkdir "$folder.partial"
     _go_build "$module" "$package" "$ldflags" "$folder.partial/$name" "$cache/$name.log"
+    [[ -z "$embeds" ]] || _embed "$embeds" "$module" "$package" "$ldflags" "$folder.partial/$name" "$cache/$name.log"
     rm -rf "$folder"
     mv "$folder.partial" "$folder"
     step_end
@@ -64,17 +66,28 @@ _inputs_digest() {
 
 _go_build() (
   local package="$2" ldflags="$3" output="$4" log="$5" total
+  local flags=("${GO_BUILD_FLAGS[@]}" "${@:6}")
   cd "$1" || return
   : >"$log"
   # Listing the packages downloads the modules they are in.
-  if ! total="$(go list -deps "${GO_BUILD_FLAGS[@]}" "$package" 2> >(_note_go_lines "$log" "modules downloaded") | wc --lines)"; then
+  if ! total="$(go list -deps "${flags[@]}" "$package" 2> >(_note_go_lines "$log" "modules downloaded") | wc --lines)"; then
     _fail_with_log "downloading the Go modules of $package" "$log"
   fi
-  if ! go build -v "${GO_BUILD_FLAGS[@]}" -ldflags "$ldflags" -o "$output" "$package" \
+  if ! go build -v "${flags[@]}" -ldflags "$ldflags" -o "$output" "$package" \
     2> >(_note_go_lines "$log" "packages compiled, of $total at most"); then
     _fail_with_log "go build of $package" "$log"
   fi
 )
+
+# _embed NAME MODULE PACKAGE LDFLAGS PROGRAM LOG: builds PROGRAM again, with what it prints in the place of NAME.json.
+_embed() {
+  local printed="$5.$1.json"
+  "$5" "$1" >"$printed" 2>>"$6" || _fail_with_log "${5##*/} $1" "$6"
+  node -p 'JSON.stringify({ Replace: { [process.argv[1]]: process.argv[2] } })' "$(realpath "$2")/$1.json" "$printed" \
+    >"$5.overlay.json"
+  _go_build "$2" "$3" "$4" "$5" "$6" -overlay "$5.overlay.json"
+  rm "$printed" "$5.overlay.json"
+}
 
 # Keeps the lines of standard input in a log, and says now and then how many there were.
 _note_go_lines() {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
 	"os"
@@ -17,14 +18,40 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag/colors"
 )
 
+// embedded is the Pulumi schema, put here when the provider is built; empty in a build by hand, which computes it at each start.
+//
+//go:embed schema.json
+var embedded []byte
+
 func main() {
+	run := serve
+	if len(os.Args) == 2 && os.Args[1] == "schema" {
+		run = printSchema
+	}
 	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "pulumi-resource-proxmoxve:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) error {
+func serve(ctx context.Context) error {
+	info := providerInfo(ctx)
+	if err := recordDispatch(&info); err != nil {
+		return err
+	}
+	schema := embedded
+	if len(schema) == 0 {
+		var err error
+		if schema, err = packageSchema(ctx, info); err != nil {
+			return err
+		}
+	}
+	pfbridge.MainWithMuxer(ctx, packageName, info, schema)
+	return nil
+}
+
+// printSchema writes what the second half of a build embeds: engine/lib/go-build.sh.
+func printSchema(ctx context.Context) error {
 	info := providerInfo(ctx)
 	if err := recordDispatch(&info); err != nil {
 		return err
@@ -33,8 +60,8 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pfbridge.MainWithMuxer(ctx, packageName, info, schema)
-	return nil
+	_, err = os.Stdout.Write(schema)
+	return err
 }
 
 // recordDispatch notes in the provider's metadata which half of the Terraform provider serves which resource.
@@ -53,8 +80,8 @@ func recordDispatch(info *tfbridge.ProviderInfo) error {
 	return metadata.Set(info.GetMetadata(), "mux", table)
 }
 
-// packageSchema computes the Pulumi schema at start-up (about a second), without the documentation.
-// Published bridged providers embed it.
+// packageSchema computes the Pulumi schema, without the documentation: two thirds of a start, so that a build does it once,
+// as published bridged providers do.
 func packageSchema(ctx context.Context, info tfbridge.ProviderInfo) ([]byte, error) {
 	generated, err := tfgen.GenerateSchema(ctx, tfgen.GenerateSchemaOptions{
 		ProviderInfo:    info,
