@@ -3,6 +3,7 @@
 #
 # usage: sshd.sh prepare        makes sure that there is one; exit code 1, with the reason on stderr, when there cannot be
 #        sshd.sh run ARGUMENT…  becomes sshd with these arguments
+#        sshd.sh client NAME ARGUMENT…  becomes one of OpenSSH's programs for users, such as ssh-keygen
 #
 # An installed sshd is taken. Otherwise the distribution's package is unpacked into the cache: installing it would
 # start a server on this machine, now and at every boot.
@@ -53,13 +54,17 @@ prepare() {
   fi
 }
 
+use_unpacked_libraries() {
+  LD_LIBRARY_PATH="$(find "$UNPACKED" -name '*.so.*' -printf '%h\n' | sort --unique | paste --serial --delimiters=:)"
+  export LD_LIBRARY_PATH
+}
+
 run_unpacked() {
-  local parts="$UNPACKED/usr/lib/openssh" options=() libraries
-  libraries="$(find "$UNPACKED" -name '*.so.*' -printf '%h\n' | sort --unique | paste --serial --delimiters=:)"
+  local parts="$UNPACKED/usr/lib/openssh" options=()
   # From OpenSSH 9.8 on the server has parts in programs of their own.
   [[ ! -x "$parts/sshd-session" ]] || options+=(-o "SshdSessionPath=$parts/sshd-session")
   [[ ! -x "$parts/sshd-auth" ]] || options+=(-o "SshdAuthPath=$parts/sshd-auth")
-  export LD_LIBRARY_PATH="$libraries"
+  use_unpacked_libraries
   if ((EUID == 0)); then
     exec unshare --mount bash -c "$WITH_USER_SSHD" sshd "$UNPACKED/usr/sbin/sshd" "${options[@]}" "$@"
   fi
@@ -75,11 +80,21 @@ run() {
   exec "$INSTALLED" "$@"
 }
 
+client() {
+  local program
+  if ! program="$(command -v "$1")"; then
+    program="$UNPACKED/usr/bin/$1"
+    use_unpacked_libraries
+  fi
+  exec "$program" "${@:2}"
+}
+
 case "${1:-}" in
   prepare) prepare ;;
+  client) client "${@:2}" ;;
   run) run "${@:2}" ;;
   *)
-    echo "usage: sshd.sh prepare | sshd.sh run ARGUMENT…" >&2
+    echo "usage: sshd.sh prepare | sshd.sh run ARGUMENT… | sshd.sh client NAME ARGUMENT…" >&2
     exit 2
     ;;
 esac

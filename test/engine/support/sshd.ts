@@ -1,11 +1,10 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { utils } from "ssh2";
 
-const SSHD = join(__dirname, "sshd.sh");
+export const SSHD = join(__dirname, "sshd.sh");
 
 /** A real OpenSSH server on the loopback interface, with keys of its own. It lets in the user that runs the test. */
 export class Sshd {
@@ -26,16 +25,15 @@ export class Sshd {
    */
   static async start(acceptEnv: readonly string[] = []): Promise<Sshd> {
     const folder = mkdtempSync(join(tmpdir(), "sshd-"));
-    const hostKey = utils.generateKeyPairSync("ed25519");
-    const clientKey = utils.generateKeyPairSync("ed25519");
-    const write = (name: string, text: string) => {
-      writeFileSync(join(folder, name), text, { mode: 0o600 });
-    };
-    write("host_key", hostKey.private);
-    write("authorized_keys", `${clientKey.public}\n`);
+    const file = (name: string) => join(folder, name);
+    for (const name of ["host_key", "client_key"]) {
+      sshProgram("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", file(name));
+    }
+    renameSync(file("client_key.pub"), file("authorized_keys"));
     const port = await freePort();
-    write("sshd_config", configuration(folder, port, acceptEnv));
-    const sshd = new Sshd(folder, port, hostKey.public, clientKey.private);
+    writeFileSync(file("sshd_config"), configuration(folder, port, acceptEnv));
+    const hostKey = readFileSync(file("host_key.pub"), "utf8").trim();
+    const sshd = new Sshd(folder, port, hostKey, readFileSync(file("client_key"), "utf8"));
     await sshd.resume();
     return sshd;
   }
@@ -90,6 +88,11 @@ export class Sshd {
   file(name: string): string {
     return readFileSync(join(this.folder, name), "utf8");
   }
+}
+
+/** Runs one of OpenSSH's programs for users, such as ssh-keygen; its standard output. */
+export function sshProgram(...words: string[]): string {
+  return execFileSync(SSHD, ["client", ...words], { encoding: "utf8" });
 }
 
 /** Why there can be no server on this machine; undefined when there can. */
