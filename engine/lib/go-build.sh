@@ -1,11 +1,17 @@
 # shellcheck shell=bash
 # Builds Go programs into the cache. A program is built once for each digest of what goes into it.
+# Needs `fail` of whoever sources it, and scripts/lib/progress.sh.
 
 # So that a build is the same everywhere: the installed compiler, no C, no trace of folder names or of git.
 GO_BUILD_FLAGS=(-trimpath -buildvcs=false -tags "osusergo,grpcnotrace")
 export GOTOOLCHAIN=local CGO_ENABLED=0
 
 SECONDS_BETWEEN_NOTES=15
+
+# The folder that builds lie in.
+engine_cache() {
+  echo "${PROXMOX_GPU_STACK_CACHE:-$HOME/.cache/proxmox-gpu-stack}/engine"
+}
 
 # require_go MINIMUM: fails, saying what to do, without Go of at least that version.
 require_go() {

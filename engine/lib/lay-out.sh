@@ -7,17 +7,17 @@ lay_out_official() {
   _write_engine_facts "$1" official "$OFFICIAL_BIN" "$OFFICIAL_PULUMI_HOME"
 }
 
-# lay_out_built LAB_DIRECTORY STAND_INS CLI PROVIDER: the CLI with the language host beside it, as the engine wants it,
-# and a Pulumi home with the two plugins.
+# lay_out_built LAB_DIRECTORY CLI LANGUAGE_HOST COMMAND_PROVIDER PROXMOX_PROVIDER: the CLI with the language host beside it,
+# as the engine wants it, and a Pulumi home with the two plugins.
 lay_out_built() {
-  local lab_directory="$1" stand_ins="$2" cli="$3" provider="$4"
+  local lab_directory="$1" cli="$2" language_host="$3" command_provider="$4" proxmox_provider="$5"
   local bin="$lab_directory/engine/bin" plugins="$lab_directory/pulumi-home/plugins"
   _lock_engine_folder "$lab_directory"
   mkdir -p "$bin" "$plugins"
   _place_executable "$cli" "$bin/pulumi"
-  ln --symbolic --force "$stand_ins/bin/pulumi-language-nodejs" "$bin/pulumi-language-nodejs"
-  _place_plugin "$plugins" command "$COMMAND_VERSION" "$stand_ins/bin/pulumi-resource-command"
-  _place_plugin "$plugins" proxmoxve "$PROXMOXVE_VERSION" "$provider"
+  ln --symbolic --force "$language_host" "$bin/pulumi-language-nodejs"
+  _place_plugin "$plugins" command "$COMMAND_VERSION" "$command_provider"
+  _place_plugin "$plugins" proxmoxve "$PROXMOXVE_VERSION" "$proxmox_provider"
   _write_engine_facts "$lab_directory" built "$bin" "$lab_directory/pulumi-home"
 }
 

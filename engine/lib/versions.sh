@@ -3,15 +3,16 @@
 # The versions of the engine and its plugins. package.json is the one place that pins them; here they are read.
 
 # read_versions ROOT: sets PULUMI_VERSION, COMMAND_VERSION, PROXMOXVE_VERSION and MINIMUM_GO_VERSION.
-# Fails when package.json does not pin exactly, when other packages are installed than it pins, or when the CLI's Go
-# module is of another release than the SDK.
+# Fails when package.json does not pin exactly, when other packages are installed than it pins, or when a Go module takes
+# another release of Pulumi than the SDK's.
 read_versions() {
   local root="$1"
   PULUMI_VERSION="$(_pinned_version "$root" @pulumi/pulumi)"
   COMMAND_VERSION="$(_pinned_version "$root" @pulumi/command)"
   PROXMOXVE_VERSION="$(_pinned_version "$root" @muhlba91/pulumi-proxmoxve)"
-  _check_cli_module "$root/engine/pulumi-cli"
-  MINIMUM_GO_VERSION="$(_newest_go_directive "$root"/engine/{pulumi-cli,proxmox-provider}/go.mod)"
+  _check_module "$root/engine/pulumi-cli" github.com/pulumi/pulumi/pkg/v3 -tool github.com/pulumi/pulumi/pkg/v3/cmd/pulumi
+  _check_module "$root/engine/stand-ins" github.com/pulumi/pulumi/sdk/v3 github.com/pulumi/pulumi/sdk/v3
+  MINIMUM_GO_VERSION="$(_newest_go_directive "$root"/engine/{pulumi-cli,proxmox-provider,stand-ins}/go.mod)"
 }
 
 # The version that package.json pins, which must be the installed one.
@@ -28,13 +29,14 @@ _pinned_version() {
   echo "$pinned"
 }
 
-# The CLI is the SDK's release; its Go module cannot read package.json, so the two are compared.
-_check_cli_module() {
-  local module="$1" package=github.com/pulumi/pulumi/pkg/v3 required
+# _check_module MODULE PACKAGE GET…: whether the Go module requires the package in the SDK's release; GET is what `go get` takes
+# for that. go.mod cannot read package.json, so the two are compared.
+_check_module() {
+  local module="$1" package="$2" required
   required="$(awk -v package="$package" '$1 == package { print $2 }' "$module/go.mod")"
   if [[ "$required" != "v$PULUMI_VERSION" ]]; then
     fail "$module/go.mod requires $package $required, package.json pins @pulumi/pulumi $PULUMI_VERSION;" \
-      "run there: go get -tool $package/cmd/pulumi@v$PULUMI_VERSION && go mod tidy"
+      "run there: go get ${*:3}@v$PULUMI_VERSION && go mod tidy"
   fi
 }
 

@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { CommandFixture, errorOf } from "./support/command-fixture";
 import { describeWith } from "./support/requirement";
 import { sshdMissing } from "./support/sshd";
+import { standInsMissing } from "./support/stand-ins";
 import { TcpRelay } from "./support/tcp-relay";
 import { until } from "./support/until";
 
 // On a busy machine everything takes several times as long.
 jest.setTimeout(60_000);
 
-describeWith(sshdMissing(), "the command provider's stand-in", () => {
+describeWith(standInsMissing() ?? sshdMissing(), "the command provider's stand-in", () => {
   const fixture = CommandFixture.inGroup();
 
   describe("CopyToRemote", () => {

@@ -46,12 +46,12 @@ describe("engine/install", () => {
 
   const builds = () => (checkout.has("builds") ? checkout.read("builds").trim().split("\n") : []);
   const facts = () => checkout.read("root/.lab/engine/facts.sh");
-  const bothBuilt = [
-    "begin pulumi",
-    "end pulumi",
-    "begin pulumi-resource-proxmoxve",
-    "end pulumi-resource-proxmoxve",
-  ];
+  const built = (name: string) => [`begin ${name}`, `end ${name}`];
+  const engineBuilt = built("pulumi");
+  // Twice: the second time with the schema that the first one printed.
+  const proxmoxBuilt = [...built("pulumi-resource-proxmoxve"), ...built("pulumi-resource-proxmoxve")];
+  const standInsBuilt = [...built("pulumi-language-nodejs"), ...built("pulumi-resource-command")];
+  const allBuilt = [...engineBuilt, ...proxmoxBuilt, ...standInsBuilt];
 
   describe("with an official Pulumi", () => {
     beforeEach(() => {
@@ -112,9 +112,9 @@ describe("engine/install", () => {
   });
 
   describe("without one", () => {
-    test("both programs are built, and laid out with the stand-ins", async () => {
+    test("all four programs are built and laid out", async () => {
       expect(await checkout.install()).toMatchObject({ code: 0 });
-      expect(builds()).toEqual(bothBuilt);
+      expect(builds()).toEqual(allBuilt);
       const command = `. engine/env.sh && pulumi && ls -1 "$PULUMI_HOME/plugins"/*`;
       const { stdout } = await checkout.bash(command);
       expect(stdout).toMatch(/^built\n/);
@@ -127,19 +127,22 @@ describe("engine/install", () => {
     test("a second run builds nothing; other inputs are built again", async () => {
       await checkout.install();
       await checkout.install();
-      expect(builds()).toEqual(bothBuilt);
+      expect(builds()).toEqual(allBuilt);
       appendFileSync(checkout.path("root/engine/proxmox-provider/names.go"), "// changed\n");
       await checkout.install();
-      expect(builds()).toEqual([...bothBuilt, ...bothBuilt.slice(2)]);
+      expect(builds()).toEqual([...allBuilt, ...proxmoxBuilt]);
+      appendFileSync(checkout.path("root/engine/stand-ins/internal/plugin/serve.go"), "// changed\n");
+      await checkout.install();
+      expect(builds()).toEqual([...allBuilt, ...proxmoxBuilt, ...standInsBuilt]);
       writeFileSync(checkout.path("go-version"), "go1.27.0");
       await checkout.install();
-      expect(builds()).toEqual([...bothBuilt, ...bothBuilt.slice(2), ...bothBuilt]);
+      expect(builds()).toEqual([...allBuilt, ...proxmoxBuilt, ...standInsBuilt, ...allBuilt]);
     });
 
     test("two runs at once build each program once", async () => {
       const runs = await Promise.all([checkout.install(), checkout.install()]);
       expect(runs.map(({ code }) => code)).toEqual([0, 0]);
-      expect(builds()).toEqual(bothBuilt);
+      expect(builds()).toEqual(allBuilt);
     });
 
     test("an interrupted run leaves nothing that the next one takes for done", async () => {
@@ -153,7 +156,7 @@ describe("engine/install", () => {
 
       await checkout.bash("rm ../go-hangs");
       expect(await checkout.install()).toMatchObject({ code: 0 });
-      expect(builds()).toEqual(["begin pulumi", ...bothBuilt]);
+      expect(builds()).toEqual(["begin pulumi", ...allBuilt]);
       const left = readdirSync(checkout.path("cache/engine")).filter((name) => name.endsWith(".partial"));
       expect(left).toEqual([]);
     });
@@ -194,6 +197,12 @@ describe("engine/install", () => {
         "root/engine/pulumi-cli/go.mod",
         (text: string) => text.replace(`pulumi/pkg/v3 v${PULUMI}`, "pulumi/pkg/v3 v3.0.1"),
         `requires github.com/pulumi/pulumi/pkg/v3 v3.0.1, package.json pins @pulumi/pulumi ${PULUMI}`,
+      ],
+      [
+        "stand-ins with the protocol of another release than the SDK",
+        "root/engine/stand-ins/go.mod",
+        (text: string) => text.replace(`pulumi/sdk/v3 v${PULUMI}`, "pulumi/sdk/v3 v3.0.1"),
+        `; run there: go get github.com/pulumi/pulumi/sdk/v3@v${PULUMI} && go mod tidy`,
       ],
     ])("%s", async (_, file, change, message) => {
       checkout.edit(file, change);

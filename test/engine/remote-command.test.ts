@@ -1,13 +1,15 @@
+import { dependencies } from "../../package.json";
 import { CommandFixture, errorOf } from "./support/command-fixture";
 import { secret, UNKNOWN } from "./support/command-provider";
 import { describeWith } from "./support/requirement";
 import { sshdMissing } from "./support/sshd";
+import { standInsMissing } from "./support/stand-ins";
 import { until } from "./support/until";
 
 // On a busy machine everything takes several times as long.
 jest.setTimeout(60_000);
 
-describeWith(sshdMissing(), "remote.Command of the command provider's stand-in", () => {
+describeWith(standInsMissing() ?? sshdMissing(), "remote.Command of the command provider's stand-in", () => {
   const fixture = CommandFixture.inGroup();
 
   describe("running a command", () => {
@@ -21,8 +23,20 @@ describeWith(sshdMissing(), "remote.Command of the command provider's stand-in",
       expect((await fixture.run("cat; echo after")).stdout).toBe("after");
     });
 
-    test("a megabyte of standard input that the command does not read is no error", async () => {
-      expect((await fixture.run("echo done", { stdin: "x".repeat(1 << 20) })).stdout).toBe("done");
+    test("standard input that the command does not read is no error where the server has taken it", async () => {
+      const command = "sleep 0.5; echo done";
+      expect((await fixture.run(command, { stdin: "x".repeat(1 << 20) })).stdout).toBe("done");
+    });
+
+    test("a command that ends before the server has taken its standard input fails, as the SSH library says", async () => {
+      // OpenSSH holds two megabytes that nobody reads.
+      const error = await errorOf(fixture.run("echo done", { stdin: "x".repeat(4 << 20) }));
+      expect(error).toBe('EOF: running "echo done":\ndone\n');
+    });
+
+    test("output that is no UTF-8 is kept with marks for what is none", async () => {
+      expect((await fixture.run("printf 'a\\377b'")).stdout).toBe("a\ufffdb");
+      expect(await errorOf(fixture.run("printf 'a\\377b'; exit 1"))).toMatch(/:\na\ufffdb$/);
     });
 
     test("exactly one trailing newline is removed, from each output", async () => {
@@ -221,6 +235,15 @@ describeWith(sshdMissing(), "remote.Command of the command provider's stand-in",
       [{ connection: { host: UNKNOWN }, stdin: UNKNOWN }, []],
     ])("%j gives %j", async (inputs, failures) => {
       expect((await fixture.provider.check(inputs)).failures).toEqual(failures);
+    });
+
+    test("the version is that of the SDK", async () => {
+      const version = dependencies["@pulumi/command"];
+      expect(await fixture.provider.describe()).toEqual({ version, schema: { name: "command", version } });
+    });
+
+    test("a method that the stand-in does not cover is named", async () => {
+      expect(await errorOf(fixture.provider.invoke())).toBe("stand-in: Invoke is not covered");
     });
 
     test("a resource that the stand-in does not cover is named", async () => {

@@ -1,15 +1,18 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CommandFixture, errorOf } from "./support/command-fixture";
 import { CommandProvider, secret } from "./support/command-provider";
 import { describeWith } from "./support/requirement";
-import { freePort, Sshd, sshdMissing } from "./support/sshd";
+import { freePort, SSHD, Sshd, sshdMissing, sshProgram } from "./support/sshd";
+import { standInsMissing } from "./support/stand-ins";
 import { TcpRelay } from "./support/tcp-relay";
 import { until } from "./support/until";
 
 // On a busy machine everything takes several times as long.
 jest.setTimeout(60_000);
 
-describeWith(sshdMissing(), "SSH connections of the command provider's stand-in", () => {
+describeWith(standInsMissing() ?? sshdMissing(), "SSH connections of the command provider's stand-in", () => {
   const fixture = CommandFixture.inGroup();
 
   describe("dialling", () => {
@@ -92,6 +95,16 @@ describeWith(sshdMissing(), "SSH connections of the command provider's stand-in"
       await until(() => relay.openConnections === 0);
     });
 
+    test("an idle connection is probed after fifteen seconds", async () => {
+      await fixture.run("true");
+      // Of a connection: remote address, state "established", timer "keepalive" and when it fires, in hundredths of a second.
+      const port = fixture.relay.port.toString(16).toUpperCase().padStart(4, "0");
+      const row = new RegExp(` 0100007F:${port} 01 \\S+ 02:([0-9A-F]+) `, "g");
+      const timers = [...readFileSync("/proc/net/tcp", "utf8").matchAll(row)];
+      expect(timers.length).toBeGreaterThan(0);
+      for (const [, when] of timers) expect(parseInt(when ?? "", 16)).toBeLessThanOrEqual(1500);
+    });
+
     test("by way of a proxy", async () => {
       const connections = await fixture.connectionsOf(async () => {
         const proxy = fixture.sshd.connection({ port: fixture.relay.port });
@@ -133,7 +146,7 @@ describeWith(sshdMissing(), "SSH connections of the command provider's stand-in"
         const error = await errorOf(
           fixture.run("true", { connection: fixture.connection({ hostKey: "ssh-ed25519 xyz" }) }),
         );
-        expect(error).toBe("failed to parse host key: ssh: no key found");
+        expect(error).toMatch(/^failed to parse host key: ssh: no key found/);
       });
       expect(connections).toBe(0);
     });
@@ -144,6 +157,33 @@ describeWith(sshdMissing(), "SSH connections of the command provider's stand-in"
         fixture.run("true", { connection: fixture.connection({ privateKey: stranger.privateKey }) }),
       );
       expect(error).toMatch(/ssh: unable to authenticate, attempted methods \[none publickey\]/);
+    });
+
+    test("an encrypted key opens with its password, and with no other", async () => {
+      const file = join(fixture.sshd.folder, "encrypted_key");
+      writeFileSync(file, fixture.sshd.privateKey, { mode: 0o600 });
+      sshProgram("ssh-keygen", "-q", "-p", "-P", "", "-N", "a password", "-f", file);
+      const run = (privateKeyPassword: string | null) => {
+        const privateKey = readFileSync(file, "utf8");
+        return fixture.run("echo in", { connection: fixture.connection({ privateKey, privateKeyPassword }) });
+      };
+      expect((await run("a password")).stdout).toBe("in");
+      const connections = await fixture.connectionsOf(async () => {
+        expect(await errorOf(run("another"))).toMatch(/decryption password incorrect/);
+        expect(await errorOf(run(null))).toBe("ssh: this private key is passphrase protected");
+      });
+      expect(connections).toBe(0);
+    });
+
+    test("a key of the SSH agent opens", async () => {
+      const socket = join(fixture.sshd.folder, "agent");
+      const agent = sshProgram("ssh-agent", "-a", socket);
+      const pid = Number(/SSH_AGENT_PID=(\d+)/.exec(agent)?.[1]);
+      fixture.keep(pid, async (id) => void process.kill(id));
+      const key = join(fixture.sshd.folder, "client_key");
+      execFileSync("env", [`SSH_AUTH_SOCK=${socket}`, SSHD, "client", "ssh-add", "-q", key]);
+      const connection = fixture.connection({ privateKey: null, agentSocketPath: socket });
+      expect((await fixture.run("echo in", { connection })).stdout).toBe("in");
     });
 
     test("an SSH agent that does not answer is an error even beside a private key", async () => {

@@ -1,9 +1,10 @@
-import { join } from "node:path";
 import type { requestCallback, ServiceError } from "@grpc/grpc-js";
 import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import { LogSeverity, type LogRequest } from "@pulumi/pulumi/proto/engine_pb";
+import type { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as provider from "@pulumi/pulumi/proto/provider_pb";
 import { Empty, grpc, PluginProcess, Struct } from "./plugin-process";
+import { standIns } from "./stand-ins";
 
 type Values = Record<string, unknown>;
 
@@ -49,10 +50,9 @@ export class CommandProvider {
       setRootResource: unused,
     });
     const enginePort = await listen(engine);
-    const program = join(__dirname, "../../../engine/stand-ins/bin/pulumi-resource-command");
     const inherited = { ...process.env };
     delete inherited.SSH_AUTH_SOCK;
-    const plugin = await PluginProcess.start(program, [`127.0.0.1:${enginePort}`], {
+    const plugin = await PluginProcess.start(standIns().commandProvider, [`127.0.0.1:${enginePort}`], {
       ...inherited,
       ...environment,
     });
@@ -121,6 +121,19 @@ export class CommandProvider {
       .setProperties(struct(state))
       .setTimeout(options.timeout ?? 0);
     await this.call((done) => this.client.delete(request, done));
+  }
+
+  /** What it says of itself. */
+  async describe(): Promise<{ version: string; schema: unknown }> {
+    const info = await this.call<PluginInfo>((done) => this.client.getPluginInfo(new Empty() as never, done));
+    const request = new provider.GetSchemaRequest();
+    const reply = await this.call<provider.GetSchemaResponse>((done) => this.client.getSchema(request, done));
+    return { version: info.getVersion(), schema: JSON.parse(reply.getSchema()) };
+  }
+
+  /** Calls a method that is not covered. */
+  async invoke(): Promise<void> {
+    await this.call((done) => this.client.invoke(new provider.InvokeRequest(), done));
   }
 
   async cancel(): Promise<void> {

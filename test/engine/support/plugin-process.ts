@@ -18,6 +18,8 @@ export const { Struct } = sdk("google-protobuf/google/protobuf/struct_pb") as {
 export class PluginProcess {
   private constructor(
     private readonly child: ChildProcess,
+    /** Where it serves. */
+    readonly address: string,
     readonly client: ResourceProviderClient,
   ) {}
 
@@ -30,9 +32,11 @@ export class PluginProcess {
     const [port] = (await once(createInterface(child.stdout), "line")) as [string];
     const options = { "grpc.max_receive_message_length": -1 };
     const credentials = grpc.credentials.createInsecure();
+    const address = `127.0.0.1:${port}`;
     return new PluginProcess(
       child,
-      new ResourceProviderClient(`127.0.0.1:${port}`, credentials as never, options),
+      address,
+      new ResourceProviderClient(address, credentials as never, options),
     );
   }
 

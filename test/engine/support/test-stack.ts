@@ -2,6 +2,7 @@ import { execFile, execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { standIns } from "./stand-ins";
 
 const ROOT = join(__dirname, "../../..");
 const PROGRAM = join(__dirname, "../program");
@@ -50,8 +51,7 @@ export class TestStack {
     const plugin = this.path(`home/plugins/resource-command-v${installedVersion("@pulumi/command")}`);
     mkdirSync(plugin, { recursive: true });
     mkdirSync(this.path("state"));
-    const standIn = join(ROOT, "engine/stand-ins/bin/pulumi-resource-command");
-    symlinkSync(standIn, join(plugin, "pulumi-resource-command"));
+    symlinkSync(standIns().commandProvider, join(plugin, "pulumi-resource-command"));
     this.environment = {
       ...engineEnvironment(),
       PULUMI_HOME: this.path("home"),
