@@ -15,18 +15,18 @@ const { config, plan, context, credentials } = loadProgram();
 
 const driver = new NvidiaDriver("driver", { context, plan: plan.driver });
 
-// After the driver: its reboot would cut a download off.
+// Not before its reboot, which would cut a download off.
 const models = Object.fromEntries(
   plan.models.map((model) => [
     model.name,
-    new ModelSnapshot(model.name, { context, plan: model, after: [driver.last] }),
+    new ModelSnapshot(model.name, { context, plan: model, after: [driver.ready] }),
   ]),
 );
 
 const wheelhouse =
   plan.wheelhouse === undefined
     ? []
-    : [new Wheelhouse("wheelhouse", { context, step: plan.wheelhouse, after: [driver.last] }).last];
+    : [new Wheelhouse("wheelhouse", { context, step: plan.wheelhouse, after: [driver.ready] }).last];
 
 const provider = proxmoxProvider("proxmox", config.host, credentials);
 const templates: Record<string, pulumi.Resource> = {};
@@ -41,7 +41,7 @@ for (const container of plan.containers) {
   ));
   containers[container.name] = new GpuContainer(
     container.name,
-    { context, node: config.host.node, plan: container, template, after: [driver.last] },
+    { context, node: config.host.node, plan: container, template, driver },
     { providers: [provider] },
   );
 }

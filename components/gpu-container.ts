@@ -67,8 +67,8 @@ export interface GpuContainerArgs {
   readonly plan: ContainerPlan;
   /** The template's file: a dependency in order, never in value (trap T3). */
   readonly template: pulumi.Resource;
-  /** What must be done before the container is made. */
-  readonly after: readonly pulumi.Resource[];
+  /** The container is made when no reboot is due any more, beside what prepares the cards; it starts when they are there. */
+  readonly driver: { readonly ready: pulumi.Resource; readonly last: pulumi.Resource };
 }
 
 /**
@@ -157,7 +157,7 @@ export class GpuContainer extends pulumi.ComponentResource {
       {
         parent: this,
         protect: settings.protect,
-        dependsOn: [claim, args.template, ...args.after],
+        dependsOn: [claim, args.template, args.driver.ready],
         // Never Pulumi's option `import`: the provider's own id differs from its import id, so the next update plans
         // to delete the adopted container as another one, and does not name the protection. Adoption is `pulumi import`.
         ignoreChanges: NOT_THE_PROVIDERS,
@@ -170,7 +170,10 @@ export class GpuContainer extends pulumi.ComponentResource {
 
     const inside = { parent: this, deletedWith: container };
     // T2: a failed change of the container is not seen by the provider; this looks at the container after every change.
-    let last: pulumi.Resource = new RemoteStep(context, plan.attach, { ...inside, dependsOn: [container] });
+    let last: pulumi.Resource = new RemoteStep(context, plan.attach, {
+      ...inside,
+      dependsOn: [container, args.driver.last],
+    });
     for (const step of [plan.userland, plan.cuda]) {
       if (step) last = new RemoteStep(context, step, { ...inside, dependsOn: [last] });
     }

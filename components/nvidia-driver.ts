@@ -19,7 +19,9 @@ export class NvidiaDriver extends pulumi.ComponentResource {
   public readonly version: pulumi.Output<string>;
   /** Kernel release that the host runs. */
   public readonly kernel: pulumi.Output<string>;
-  /** The last step: whoever needs the GPUs, or a host that is not about to reboot, waits for it. */
+  /** The driver is loaded and no reboot is due any more: whoever needs a host that stays up waits for it. */
+  public readonly ready: pulumi.Resource;
+  /** The last step: whoever needs the GPUs waits for it. */
   public readonly last: pulumi.Resource;
 
   constructor(name: string, args: NvidiaDriverArgs, options?: pulumi.ComponentResourceOptions) {
@@ -38,6 +40,7 @@ export class NvidiaDriver extends pulumi.ComponentResource {
     run(kernelReady);
     const installed = run(install);
     const loaded = run(ready);
+    this.ready = loaded;
     this.last = run(boot);
     this.version = installed.fact("version");
     this.kernel = loaded.fact("kernel");

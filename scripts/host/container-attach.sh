@@ -2,7 +2,7 @@
 # GPUs, bind mounts and nesting (all root@pam only, so they go through pct), then start it and see that it runs as
 # planned. The provider never touches these: it would leave stale entries or replace the container.
 #
-# uses: step files container-locks
+# uses: step files container-locks in-container
 # arguments: id, cards=NAME:UUID-OR-ADDRESS,… (may be empty), deviceMode, mounts=SOURCE:TARGET:ro|rw,… (may be empty),
 #            unprivileged=1|0, storage (of the root disk); cores, memory, swap (MiB), hostname, address: what the API was
 #            asked for and must have done
@@ -203,7 +203,7 @@ inside_as_planned() {
 # look_inside DEVICE…: mounts, devices and the number of cards in the running container, one a line, at one go.
 look_inside() {
   # shellcheck disable=SC2016 # for the container's shell
-  pct exec "$ID" --keep-env 0 -- sh -c '
+  in_container "$ID" sh -c '
     echo
     while read -r _ target _; do echo "mount $target"; done </proc/mounts
     [ $# = 0 ] || stat -c "device %n %t:%T 0%a" "$@"
@@ -238,11 +238,11 @@ wait_for_systemd() {
   local state="" deadline=$((SECONDS + 60))
   while ((SECONDS < deadline)); do
     # Right after the start the service manager does not answer yet.
-    state=$(pct exec "$ID" --keep-env 0 -- timeout 60 systemctl is-system-running --wait 2>/dev/null || true)
+    state=$(in_container "$ID" timeout 60 systemctl is-system-running --wait 2>/dev/null || true)
     [[ $state == running || $state == degraded ]] && return 0
     sleep 0.1
   done
-  state=$(pct exec "$ID" --keep-env 0 -- systemctl is-system-running 2>/dev/null || true)
+  state=$(in_container "$ID" systemctl is-system-running 2>/dev/null || true)
   fail "container $ID started, but its systemd is '$state' after a minute" "look inside: pct enter $ID, then systemctl --failed"
 }
 

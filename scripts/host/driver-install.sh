@@ -4,7 +4,7 @@
 # Where another driver is loaded, what our containers run on the GPUs is stopped first. If the old module can then be
 # unloaded, no reboot is needed.
 #
-# uses: step files download packages driver-packages nvidia driver-origin secure-boot container-locks gpu-users long-work reboot
+# uses: step files download packages driver-packages nvidia driver-origin secure-boot container-locks in-container gpu-users long-work reboot
 # arguments: version, modules=open|proprietary, url, sha256, options (module and loading options of this version's
 #            installer, separated by commas), reboot=allow|never, replace=true|false (may another driver be removed?)
 # texts: driver-build (what the unit runs)

@@ -2,12 +2,12 @@
 # the one the host has verified; it goes into the container by pct push and is verified there again. Packages that would
 # bring another version are kept out.
 #
-# uses: step files driver-packages nvidia long-work
+# uses: step files driver-packages nvidia long-work in-container
 # arguments: id, version, sha256, replace=true|false (may packages with another driver be removed?)
 # facts: version
 
 inside() {
-  pct exec "$(argument id)" --keep-env 0 -- "$@" </dev/null
+  in_container "$(argument id)" "$@" </dev/null
 }
 
 # What the container has, asked for once a look: version of the libraries; the preferences of its apt.

@@ -2,7 +2,7 @@
 # link to it. Packed in the container, unpacked aside, compared, renamed. Where it cannot be shared, the reason is told
 # and every container builds its own. What nobody uses any more is removed.
 #
-# uses: step shared-environment
+# uses: step shared-environment in-container
 # arguments: vmid, name (of the environment), digest, wheelhouse (folder on the host), wanted=DIGEST,… (all that the stack
 #            shares: another container may be about to link to it)
 # facts: path, shared, reason
@@ -24,7 +24,7 @@ source_folder() {
 
 # inside COMMAND…: in the container that built it. Its files are only ever read there: a link in it cannot point into the host.
 inside() {
-  pct exec "$(argument vmid)" --keep-env 0 -- "$@"
+  in_container "$(argument vmid)" "$@"
 }
 
 # Why the environment cannot be shared; nothing when it can.
@@ -121,7 +121,7 @@ used() {
   local configuration id links found
   for configuration in $(grep -lsF "$(argument wheelhouse)" /etc/pve/lxc/*.conf || true); do
     id=$(basename "$configuration" .conf)
-    links=$(pct exec "$id" --keep-env 0 -- bash -c \
+    links=$(in_container "$id" bash -c \
       "[[ ! -d $IN_CONTAINERS ]] || find $IN_CONTAINERS -mindepth 3 -maxdepth 3 -name .shared -lname '/wheelhouse/environments/$1/*'" \
       </dev/null) || return 0
     [[ -z $links ]] || return 0

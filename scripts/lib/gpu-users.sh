@@ -71,13 +71,13 @@ other_gpu_users() {
   done < <(gpu_processes)
 }
 
-# Stops what stacks run on the GPUs: first the services, which may need minutes, then their containers. Sets STOPPED. Needs container-locks.
+# Stops what stacks run on the GPUs: first the services, which may need minutes, then their containers. Sets STOPPED. Needs container-locks and in-container.
 stop_our_gpu_users() {
   local id
   STOPPED=()
   while IFS= read -r id; do
     say "stopping the services of container $id, then the container: they use the driver that is replaced"
-    pct exec "$id" --keep-env 0 -- systemctl stop 'sglang-*' </dev/null ||
+    in_container "$id" systemctl stop 'sglang-*' </dev/null ||
       say "container $id: its services did not stop by themselves"
     when_unlocked "$id" pct shutdown "$id" --timeout 120 --forceStop 1 ||
       fail "container $id, which uses the driver that is replaced, does not stop" "the line above says why; then run \`up\` again"

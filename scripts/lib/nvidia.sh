@@ -28,9 +28,9 @@ kernels_that_matter() {
   } | awk 'NF && !seen[$0]++' | grep -Fx -f <(installed_kernels) || true
 }
 
-# module_loaded NAME, spelled as the kernel does: with underscores.
+# module_loaded NAME, spelled as the kernel does: with underscores. Only what was loaded has that file, nothing built in.
 module_loaded() {
-  [[ $'\n'$(lsmod) == *$'\n'"$1 "* ]]
+  [[ -e /sys/module/$1/initstate ]]
 }
 
 nouveau_loaded() {

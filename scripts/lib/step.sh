@@ -12,6 +12,8 @@
 
 declare -A ARGS=()
 declare -A FACTS=()
+# Their names in the order in which they were told.
+declare -a FACT_NAMES=()
 declare -a DIFFERENCES=()
 STEP=""
 REBOOT_REQUESTED=""
@@ -62,6 +64,7 @@ differs() {
 }
 
 fact() {
+  [[ -n ${FACTS[$1]+set} ]] || FACT_NAMES+=("$1")
   FACTS[$1]=$2
 }
 
@@ -102,17 +105,24 @@ json_list() {
   printf ']'
 }
 
-# print_result CHANGED: the last line of stdout.
+# print_result CHANGED: the last line of stdout. Without a process: a look at a stack prints dozens of them.
 print_result() {
   local name
   printf '{"changed":%s' "$1"
   if [[ ${ARGS[mode]:-apply} == check ]]; then
-    printf ',"differences":%s' "$(json_list ${DIFFERENCES[@]+"${DIFFERENCES[@]}"})"
+    printf ',"differences":'
+    json_list ${DIFFERENCES[@]+"${DIFFERENCES[@]}"}
   fi
-  [[ -z $REBOOT_REQUESTED ]] || printf ',"rebootRequested":%s' "$(json_string "$REBOOT_REQUESTED")"
-  while IFS= read -r name; do
-    [[ -n $name ]] && printf ',%s:%s' "$(json_string "$name")" "$(json_value "${FACTS[$name]}")"
-  done < <(printf '%s\n' ${FACTS[@]+"${!FACTS[@]}"} | sort)
+  if [[ -n $REBOOT_REQUESTED ]]; then
+    printf ',"rebootRequested":'
+    json_string "$REBOOT_REQUESTED"
+  fi
+  for name in ${FACT_NAMES[@]+"${FACT_NAMES[@]}"}; do
+    printf ','
+    json_string "$name"
+    printf ':'
+    json_value "${FACTS[$name]}"
+  done
   printf '}\n'
 }
 

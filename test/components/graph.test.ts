@@ -238,11 +238,16 @@ describe("a container", () => {
     for (const { protect } of found) expect(protect).toBe(false);
   });
 
-  it("waits for the driver and for the claim of its id, and its template outlives the stack", () => {
+  it("is made when no reboot is due and its id is claimed, and started when the cards are there", () => {
     for (const { name, dependsOn } of containers()) {
-      expect(dependsOn.map(nameOf)).toContain("driver-gpu-boot");
+      expect(dependsOn.map(nameOf)).toContain("driver-ready");
       expect(dependsOn.map(nameOf)).toContain(name.replace(/-container$/, "-claim"));
+      const attach = resources.find((other) => other.name === name.replace(/-container$/, "-attach"));
+      expect(attach?.dependsOn.map(nameOf).sort()).toEqual(["driver-gpu-boot", name].sort());
     }
+  });
+
+  it("is made from a template that outlives the stack", () => {
     const templates = resources.filter(({ type }) => type === "proxmoxve:download/file:File");
     for (const { retainOnDelete, inputs } of templates) {
       expect(retainOnDelete).toBe(true);

@@ -30,11 +30,14 @@ beforeEach(() => {
     `cd ${host.folder}
 case $1 in
   config) cat 129.conf ;;
-  exec) if [[ $* == *is-system-running* ]]; then echo running; else echo; cat inside; fi ;;
   *) echo "$*" >>log; cp after 129.conf 2>/dev/null; sed -i 's/^mount .*/mount \\/models/' inside ;;
 esac`,
   );
   host.command("lxc-info", "echo RUNNING");
+  host.command(
+    "lxc-attach",
+    `cd ${host.folder}; if [[ $* == *is-system-running* ]]; then echo running; else echo; cat inside; fi`,
+  );
   host.command("systemctl", "exit 0");
 });
 afterEach(() => {
@@ -64,7 +67,7 @@ function attach(access: "rw" | "ro" = "rw", cards = "") {
   ];
   const prelude = `declare -A SECRETS=() FILES=([guard]=guard)
 install() { [[ $1 != -d ]] || mkdir -p "\${@: -1}"; }`;
-  return host.step(["step", "files", "container-locks"], script, args, prelude);
+  return host.step(["step", "files", "container-locks", "in-container"], script, args, prelude);
 }
 
 it("leaves a container alone that has all that is declared, and more", () => {

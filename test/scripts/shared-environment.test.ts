@@ -20,7 +20,7 @@ const SHARE = `house/environments/${DIGEST}`;
 
 let sandbox: Sandbox;
 
-/** A complete environment in a container; the stand-in for pct runs commands right here. */
+/** A complete environment in a container; the stand-in for lxc-attach runs commands right here. */
 beforeEach(() => {
   sandbox = new Sandbox();
   old(sandbox.write(`${SITE}/orjson/__init__.py`, "x = 1\n"));
@@ -30,7 +30,7 @@ beforeEach(() => {
   sandbox.write(`${SOURCE}/.packages`, "orjson-3.13.0.dist-info\n");
   sandbox.write(`${SOURCE}/.complete`, "lock\n");
   sandbox.write("house/files/readme", "");
-  sandbox.command("pct", 'shift 5; exec "$@"');
+  sandbox.command("lxc-attach", 'shift 4; exec "$@"');
 });
 afterEach(() => {
   sandbox.remove();
@@ -55,7 +55,11 @@ function share(mode = "apply", extra: readonly string[] = []) {
     `digest=${DIGEST}`,
     `wheelhouse=${sandbox.path("house")}`,
   ];
-  return sandbox.step(["step", "shared-environment"], script, [...args, `wanted=${DIGEST}`, ...extra]);
+  return sandbox.step(["step", "shared-environment", "in-container"], script, [
+    ...args,
+    `wanted=${DIGEST}`,
+    ...extra,
+  ]);
 }
 
 describe("sharing an environment", () => {
@@ -143,7 +147,7 @@ describe("a shared environment that the stack has no more", () => {
 
   it("stays where a container that has the wheelhouse is stopped and cannot be asked", () => {
     sandbox.write("lxc/130.conf", `mp0: ${sandbox.path("house")},mp=/wheelhouse,ro=1\n`);
-    sandbox.command("pct", '[[ $2 != 130 ]] || exit 255; shift 5; exec "$@"');
+    sandbox.command("lxc-attach", '[[ $2 != 130 ]] || exit 255; shift 4; exec "$@"');
     share();
     expect(existsSync(sandbox.path(EARLIER))).toBe(true);
   });
