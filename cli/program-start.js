@@ -16,6 +16,16 @@ loadLazily(path.join("@pulumi", "pulumi", "runtime", "closure"), [
 // What drives stacks from a program; this one is driven.
 loadLazily(path.join("@pulumi", "pulumi"), ["./automation"]);
 
+// What sends traces; only `--tracing` asks for it.
+loadLazily(path.join("@pulumi", "pulumi", "cmd", "run"), [
+  "@opentelemetry/resources",
+  "@opentelemetry/sdk-trace-base",
+  "@opentelemetry/exporter-zipkin",
+  "@opentelemetry/instrumentation-grpc",
+  "@opentelemetry/sdk-trace-node",
+  "@opentelemetry/instrumentation",
+]);
+
 // Pulumi's runner brings a mapper of stack traces that does not know what was compiled here, and makes each trace dear: the SDK takes one
 // for every promise. Node's own stays.
 const loadTypeScript = nodeModule._extensions[".ts"];

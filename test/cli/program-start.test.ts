@@ -30,6 +30,16 @@ test("neither what drives stacks from outside nor messages in other languages ar
   );
 });
 
+test("what sends traces is loaded when somebody asks for traces, and works then", () => {
+  const tell = `const tracing = require("@pulumi/pulumi/cmd/run/tracing.js");
+    const loaded = () => Object.keys(require.cache).some((name) => /opentelemetry.(sdk|exporter)/.test(name));
+    const before = loaded();
+    tracing.start("http://127.0.0.1:9/api/v2/spans");
+    console.log(before, loaded(), tracing.newSpan("one").isRecording());
+    process.exit();`;
+  expect(node("--require", START, "--eval", tell).stdout).toBe("false true true\n");
+});
+
 test("what the SDK does with them still works", () => {
   const { stdout } = node("--require", START, "--eval", FUNCTION);
   expect(stdout).toContain("n + five");
