@@ -230,6 +230,8 @@ describe("a container that is stopped", () => {
       unchecked: [],
     });
     expect(stack.inContainer("cat /root/mark")).toBe("precious");
+    // The container's start has started the server, which loads its model first.
+    stack.untilHealthy();
     expect(await ask(stack.endpoint(), "What is 2 and 2?")).toMatch(/\b(4|four)\b/i);
   });
 });
