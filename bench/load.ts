@@ -1,7 +1,7 @@
 /**
  * Stacks of many containers, deployed to a lab's host as far as this machine carries them. README.md says what the columns are.
  *
- * BENCH_SIZES (default 1,10,25) are the numbers of containers. The host's disk is a folder (LAB_DISKS, default
+ * BENCH_SIZES (default 1,10,14,50,100) are the numbers of containers. The host's disk is a folder (LAB_DISKS, default
  * /var/tmp/proxmox-gpu-stack-bench), about 0.3 GB for each.
  *
  *   node -r ./cli/typescript.js bench/load.ts     prints Markdown; progress is on standard error
@@ -16,12 +16,15 @@ import { table } from "./hyperfine";
 import { observe, type Observed } from "./processes";
 import { newestProcess, TrafficRecorder, type Traffic } from "./traffic";
 
-const SIZES = (process.env.BENCH_SIZES ?? "1,10,25").split(",").map(Number);
+const SIZES = (process.env.BENCH_SIZES ?? "1,10,14,50,100").split(",").map(Number);
 
 /** Below this, in GiB, no more is asked of the machine. */
 const MEMORY_FLOOR = 4;
 /** What a container of the lab takes of it, roughly. */
 const GIB_EACH = 0.06;
+/** Inotify instances of a container: seven, and two more while it starts; all unprivileged containers of a machine count as one user. */
+const INSTANCES_EACH = 9;
+const INOTIFY_INSTANCES = "/proc/sys/fs/inotify/max_user_instances";
 
 process.env.LAB_DISKS ??= "/var/tmp/proxmox-gpu-stack-bench";
 
@@ -80,9 +83,17 @@ function change(size: number): void {
 
 const UP = pulumi("up --yes --skip-preview");
 
-/** Deploys so many containers, looks, and takes them away again; false when the machine does not carry them. */
+/** What of the machine keeps so many containers from starting; undefined when nothing does. */
+function lacking(size: number): string | undefined {
+  const instances = Number(readFileSync(INOTIFY_INSTANCES, "utf8"));
+  if (instances < size * INSTANCES_EACH)
+    return `they need fs.inotify.max_user_instances of ${size * INSTANCES_EACH}, here it is ${instances}`;
+  const memory = MEMORY_FLOOR + size * GIB_EACH;
+  return availableGiB() < memory ? `they need ${memory.toFixed(1)} GiB of free memory` : undefined;
+}
+
+/** Deploys so many containers, looks, and takes them away again; whether all of it worked. */
 async function deployed(size: number): Promise<boolean> {
-  if (availableGiB() < MEMORY_FLOOR + size * GIB_EACH) return false;
   change(size);
   const worked =
     (await measure(size, "up", UP)) &&
@@ -157,8 +168,11 @@ async function run(): Promise<void> {
   change(0);
   lab.deploy();
   for (const size of SIZES) {
-    if (await deployed(size)) continue;
-    process.stdout.write(`This machine does not carry ${size} containers.\n\n`);
+    const reason = lacking(size);
+    if (reason === undefined && (await deployed(size))) continue;
+    process.stdout.write(
+      `This machine does not carry ${size} containers: ${reason ?? "see what failed"}.\n\n`,
+    );
     break;
   }
   process.stdout.write(`### Time and memory\n\n${timeTable()}### What goes over SSH\n\n${trafficTable()}`);
