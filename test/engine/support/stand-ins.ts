@@ -8,12 +8,17 @@ type Built =
 
 let built: Built | undefined;
 
-/** Built once a test file; the script knows the rest. */
+/** The script's exit status where there is no Go. */
+const NO_GO = 3;
+
+/** Built once a test file; the script knows the rest. @throws when they do not build */
 function build(): Built {
   const { status, stdout, stderr } = spawnSync(SCRIPT, { encoding: "utf8" });
   const [languageHost, commandProvider] = (stdout ?? "").split("\n");
   if (status === 0 && languageHost && commandProvider) return { languageHost, commandProvider };
-  return { missing: (stderr ?? "").trim() || `${SCRIPT} did not run` };
+  const reason = (stderr ?? "").trim() || `${SCRIPT} did not run`;
+  if (status === NO_GO) return { missing: reason };
+  throw new Error(reason);
 }
 
 /** Why there are no stand-ins to test; undefined when there are. They are built where they have to be. */
