@@ -24,17 +24,14 @@ import (
 var embedded []byte
 
 func main() {
-	run := serve
-	if len(os.Args) == 2 && os.Args[1] == "schema" {
-		run = printSchema
-	}
 	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "pulumi-resource-proxmoxve:", err)
 		os.Exit(1)
 	}
 }
 
-func serve(ctx context.Context) error {
+// run serves the provider, or with the word `schema` prints what the second half of a build embeds: engine/lib/go-build.sh.
+func run(ctx context.Context) error {
 	info := providerInfo(ctx)
 	if err := recordDispatch(&info); err != nil {
 		return err
@@ -46,22 +43,12 @@ func serve(ctx context.Context) error {
 			return err
 		}
 	}
+	if len(os.Args) == 2 && os.Args[1] == "schema" {
+		_, err := os.Stdout.Write(schema)
+		return err
+	}
 	pfbridge.MainWithMuxer(ctx, packageName, info, schema)
 	return nil
-}
-
-// printSchema writes what the second half of a build embeds: engine/lib/go-build.sh.
-func printSchema(ctx context.Context) error {
-	info := providerInfo(ctx)
-	if err := recordDispatch(&info); err != nil {
-		return err
-	}
-	schema, err := packageSchema(ctx, info)
-	if err != nil {
-		return err
-	}
-	_, err = os.Stdout.Write(schema)
-	return err
 }
 
 // recordDispatch notes in the provider's metadata which half of the Terraform provider serves which resource.

@@ -2,7 +2,8 @@
 
 INPUTS holds recipe.json, patches/, requirements (the environment's lock), build.lock, uv-wheel (SHA256 BYTES NAME of uv itself),
 files (the wheelhouse's list; without it packages come from the index), package_index.py and cuda-architectures.py. WORK stays
-until the wheel is there: an interrupted build goes on where it was. RESULT gets the wheel and manifest.json, at once and only when everything holds.
+until the wheel is there: an interrupted build goes on where it was. RESULT gets the wheel and manifest.json, at once and only
+when everything holds.
 What is left to a person goes to INPUTS/problem: what, and the way on, a line each.
 """
 

@@ -6,10 +6,16 @@ import (
 
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 
+	"proxmox-gpu-stack/engine/stand-ins/internal/remote"
 	"proxmox-gpu-stack/engine/stand-ins/internal/values"
 )
 
-var connectionDefaults = values.Object{"user": "root", "port": 22, "dialErrorLimit": 10, "perDialTimeout": 15}
+var connectionDefaults = values.Object{
+	"user":           remote.DefaultUser,
+	"port":           remote.DefaultPort,
+	"dialErrorLimit": remote.DefaultDialErrorLimit,
+	"perDialTimeout": remote.DefaultPerDialTimeout,
+}
 
 // check looks at a resource's inputs before anything is planned. It gives them without nulls, the connection with its defaults
 // and secret; and what is wrong with them.

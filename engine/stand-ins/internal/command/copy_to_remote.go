@@ -50,11 +50,7 @@ func isSource(value any) bool {
 
 // copySource copies `source` to `remotePath`, over a connection that is closed at once.
 func copySource(ctx context.Context, inputs values.Object, say messages) error {
-	connection, err := remote.ReadConnection(inputs["connection"])
-	if err != nil {
-		return err
-	}
-	client, err := remote.Dial(ctx, connection, say.status)
+	client, err := dial(ctx, inputs, say)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"golang.org/x/crypto/ssh"
 
-	"proxmox-gpu-stack/engine/stand-ins/internal/remote"
 	"proxmox-gpu-stack/engine/stand-ins/internal/values"
 )
 
@@ -69,11 +68,7 @@ func isLogging(value any) bool {
 func runRemoteCommand(
 	ctx context.Context, command string, inputs, previous values.Object, say messages,
 ) (values.Object, error) {
-	connection, err := remote.ReadConnection(inputs["connection"])
-	if err != nil {
-		return nil, err
-	}
-	client, err := remote.Dial(ctx, connection, say.status)
+	client, err := dial(ctx, inputs, say)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,10 @@ package command
 import (
 	"context"
 
+	"golang.org/x/crypto/ssh"
+
 	"proxmox-gpu-stack/engine/stand-ins/internal/plugin"
+	"proxmox-gpu-stack/engine/stand-ins/internal/remote"
 	"proxmox-gpu-stack/engine/stand-ins/internal/values"
 )
 
@@ -39,6 +42,15 @@ func (r resource) unknownOutputs() values.Object {
 		outputs[name] = values.Unknown
 	}
 	return outputs
+}
+
+// dial connects as the properties say.
+func dial(ctx context.Context, properties values.Object, say messages) (*ssh.Client, error) {
+	connection, err := remote.ReadConnection(properties["connection"])
+	if err != nil {
+		return nil, err
+	}
+	return remote.Dial(ctx, connection, say.status)
 }
 
 func isString(value any) bool {

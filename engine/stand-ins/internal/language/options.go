@@ -1,6 +1,7 @@
 package language
 
 import (
+	"cmp"
 	"fmt"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -18,7 +19,7 @@ type runtimeOptions struct {
 func readOptions(raw *structpb.Struct) (runtimeOptions, error) {
 	options := runtimeOptions{typeScript: true}
 	packageManager, nodeArgs := "auto", ""
-	err := firstError(
+	err := cmp.Or(
 		text(raw, "packagemanager", &packageManager),
 		boolean(raw, "typescript", &options.typeScript),
 		text(raw, "tsconfig", &options.tsConfig),
@@ -60,14 +61,5 @@ func boolean(raw *structpb.Struct, name string, value *bool) error {
 		return fmt.Errorf("%s option must be a boolean", name)
 	}
 	*value = kind.BoolValue
-	return nil
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
 	return nil
 }

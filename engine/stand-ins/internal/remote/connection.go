@@ -8,6 +8,14 @@ import (
 	"strconv"
 )
 
+// What a connection is that does not say otherwise.
+const (
+	DefaultUser           = "root"
+	DefaultPort           = 22
+	DefaultDialErrorLimit = 10
+	DefaultPerDialTimeout = 15
+)
+
 // Connection is the `connection` of a resource.
 type Connection struct {
 	Host               string
@@ -42,7 +50,12 @@ func ReadConnection(value any) (Connection, error) {
 // UnmarshalJSON fills in the defaults. A state of an older version of the provider may lack them.
 func (c *Connection) UnmarshalJSON(text []byte) error {
 	type fields Connection
-	given := fields{Port: 22, User: "root", DialErrorLimit: 10, PerDialTimeout: 15}
+	given := fields{
+		User:           DefaultUser,
+		Port:           DefaultPort,
+		DialErrorLimit: DefaultDialErrorLimit,
+		PerDialTimeout: DefaultPerDialTimeout,
+	}
 	if err := json.Unmarshal(text, &given); err != nil {
 		return err
 	}
